@@ -121,5 +121,9 @@ class Acknowledgements:
 
     def _one_done(self, now: Instant) -> None:
         self._waiting -= 1
-        if not self._waiting and self._done is not None:
-            self._done(now)
+        if self._waiting:
+            return
+        done, self._done = self._done, None  # whoever waits has these: garbage of large requests would lie long
+        self._begun.clear()
+        if done is not None:
+            done(now)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.apis.share_states import Outcome, Topics, ask_all, without_state
 from fakebroker.broker.core.share_state.states import SharePartition, StateAnswer, StateBatch, StateWrite
-from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.wire.messages.write_share_group_state import (
     PartitionData,
     PartitionResult,
@@ -20,27 +19,14 @@ from fakebroker.protocol.wire.messages.write_share_group_state import (
 if TYPE_CHECKING:
     from fakebroker.broker.core.share_state.shard import ShareStateShard
 
-MAX_BATCHES = 20_000  # twice the highest share.partition.max.record.locks
-
 
 def handle(call: Call, request: WriteShareGroupStateRequest) -> WriteShareGroupStateResponse | None:
     """Store what changed of each state."""
 
     def ask(shard: "ShareStateShard", key: SharePartition, entry: PartitionData, answer: StateAnswer) -> None:
-        _check_size(shard, key, entry)
         shard.write(key, _change(entry), without_state(answer), call.now)
 
     return ask_all(call, request, ask, _partition, _response)
-
-
-def _check_size(shard: "ShareStateShard", key: SharePartition, entry: PartitionData) -> None:
-    """MOCK: no group has so many, as its window is limited, and each read and write goes over all of them. Raises
-    KafkaError(INVALID_REQUEST).
-    """
-    count = shard.batches_of(key) + len(entry.state_batches)
-    if entry.state_batches and count > MAX_BATCHES:
-        text = f"{count} state batches, stored and written, are more than {MAX_BATCHES}"
-        raise KafkaError(ErrorCode.INVALID_REQUEST, text)
 
 
 def _change(entry: PartitionData) -> StateWrite:

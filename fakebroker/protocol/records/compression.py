@@ -4,7 +4,7 @@ cramjam does the work and is imported when the first compressed batch is looked 
 """
 
 import zlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from typing import Final
 
 from fakebroker.protocol.pace import Pace, finished
@@ -33,6 +33,9 @@ SHORT_BYTES: Final = 1 << 20
 STEP_BYTES: Final = 8 << 20
 """What is unpacked in one step, by codecs that can stop in between."""
 
+PACKED_PER_STEP_BYTES: Final = 16 << 10
+"""What is packed in one step: gzip of level 9 takes 50 ms for so much of its worst data."""
+
 _GZIP_INPUT_BYTES: Final = 4 << 10
 _GZIP_OUTPUT_BYTES: Final = 1 << 20
 _MEMBER_COSTS_BYTES: Final = 2 << 10  # what the smallest gzip member counts as: it takes some microseconds
@@ -43,6 +46,13 @@ def compress(codec: int, data: bytes, level: int | None = None) -> bytes:
     if codec == NONE:
         return data
     return _PACKERS[codec](data, level)
+
+
+def compress_in_steps(codec: int, data: bytes, level: int | None = None) -> Generator[None, None, bytes]:
+    """The same bytes as `compress` gives, with pauses for others. Snappy and lz4, which are fast, make none."""
+    if codec not in _PACKERS_IN_STEPS:
+        return compress(codec, data, level)
+    return (yield from _PACKERS_IN_STEPS[codec](data, level))
 
 
 def decompress(codec: int, data: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> bytes:
@@ -109,9 +119,21 @@ def unpack_growing(
 
 
 def _pack_gzip(data: bytes, level: int | None) -> bytes:
+    return finished(_pack_gzip_in_steps(data, level))
+
+
+def _pack_gzip_in_steps(data: bytes, level: int | None) -> Generator[None, None, bytes]:
     packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, -15)
     trailer = zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
-    return b"".join((_GZIP_HEADER, packer.compress(data), packer.flush(), trailer))
+    parts = [_GZIP_HEADER]
+    for piece in _pieces(data):
+        parts.append(packer.compress(piece))
+        yield
+    return b"".join((*parts, packer.flush(), trailer))
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    return (data[at : at + PACKED_PER_STEP_BYTES] for at in range(0, len(data), PACKED_PER_STEP_BYTES))
 
 
 def _unpack_gzip(data: bytes, limit_bytes: int) -> Unpacking:
@@ -173,10 +195,16 @@ def _unpack_lz4(data: bytes, limit_bytes: int) -> Unpacking:
 
 
 def _pack_zstd(data: bytes, level: int | None) -> bytes:
+    return finished(_pack_zstd_in_steps(data, level))
+
+
+def _pack_zstd_in_steps(data: bytes, level: int | None) -> Generator[None, None, bytes]:
     from cramjam import zstd
 
     packer = zstd.Compressor(level=3 if level is None else level)
-    packer.compress(data)
+    for piece in _pieces(data):
+        packer.compress(piece)
+        yield
     return bytes(packer.flush()) + bytes(packer.finish())  # the very frame that Kafka's stream writes (PD-22)
 
 
@@ -192,6 +220,7 @@ _PACKERS: Final[dict[int, Callable[[bytes, int | None], bytes]]] = {
     LZ4: _pack_lz4,
     ZSTD: _pack_zstd,
 }
+_PACKERS_IN_STEPS: Final = {GZIP: _pack_gzip_in_steps, ZSTD: _pack_zstd_in_steps}
 _UNPACKERS: Final[dict[int, Callable[[bytes, int], Unpacking]]] = {
     GZIP: _unpack_gzip,
     SNAPPY: _unpack_snappy,

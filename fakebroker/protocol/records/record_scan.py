@@ -35,6 +35,14 @@ _Part = tuple[int, int, int, int, bool, int | None]
 lowest and highest timestamp delta (ms), whether there is a null key, and the misplaced record as in Scan."""
 
 
+class Recompressed(NamedTuple):
+    """The batch in another compression, which took steps."""
+
+    codec: int
+    level: int | None
+    batch: bytes
+
+
 class Scan(NamedTuple):
     """What is known of a batch's records after a scan. Timestamps are the records' own, also with LogAppendTime."""
 
@@ -43,6 +51,7 @@ class Scan(NamedTuple):
     has_null_key: bool
     misplaced: int | None  # the first record whose offset delta is not its index, or None
     size_bytes: int  # of the records, unpacked
+    recompressed: "Recompressed | None" = None
 
 
 class LongScan(Exception):
@@ -145,7 +154,7 @@ def _result(header: BatchHeader, data: bytes, start: int, part: _Part) -> Scan:
     min_ms, max_ms = base_ms + low_delta, base_ms + high_delta
     if min_ms < -(1 << 63) or max_ms >= 1 << 63:
         raise InvalidRecord(f"timestamps from {min_ms} to {max_ms} ms do not fit into 64 bits")
-    seen = min_ms, max_ms, has_null_key, misplaced, end - start
+    seen = min_ms, max_ms, has_null_key, misplaced, end - start, None
     return tuple.__new__(Scan, seen)  # as Scan(*seen), in half the time
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakebroker.broker.apis.write_share_group_state import MAX_BATCHES
+from fakebroker.broker.core.share_state.states import MAX_BATCHES
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.messages.write_share_group_state import PartitionData, StateBatch, WriteStateData
 from tests.support.share_state_apis import (

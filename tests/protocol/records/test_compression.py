@@ -12,8 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records import compression
-from fakebroker.protocol.records.compression import GZIP, LZ4, SNAPPY, ZSTD, compress, decompress, decompress_in_steps
+from fakebroker.protocol.records.compression import (
+    GZIP,
+    LZ4,
+    NONE,
+    PACKED_PER_STEP_BYTES,
+    SNAPPY,
+    ZSTD,
+    compress,
+    compress_in_steps,
+    decompress,
+    decompress_in_steps,
+)
 from fakebroker.protocol.records.faults import BadCompression, InvalidRecord
 from tests.protocol.records.client_libraries import python_codec
 
@@ -160,6 +172,28 @@ def test_zstd_as_kafka_recompresses() -> None:
     """The bytes are those that Kafka 4.3.1 stored (reference dialogue produce_zstd_needs_v7)."""
     record = bytes.fromhex("10000000026b027600")
     assert compress(ZSTD, record).hex() == "28b52ffd005848000010000000026b027600010000"
+
+
+@pytest.mark.rules("PD-22")
+@pytest.mark.parametrize("size", [0, 1, PACKED_PER_STEP_BYTES, PACKED_PER_STEP_BYTES + 1, 300_000])
+@pytest.mark.parametrize(
+    ("codec", "level"), [(NONE, None), (GZIP, None), (GZIP, 9), (SNAPPY, None), (LZ4, 9), (ZSTD, 1)]
+)
+def test_what_is_packed_in_steps_is_the_same(codec: int, level: int | None, size: int) -> None:
+    """The slow codecs make a pause after each piece, and give what they give of all at once."""
+    data = bytes(Random(size).choices(b"ACGT", k=size))
+    steps = compress_in_steps(codec, data, level)
+    pauses = sum(1 for _ in iter(lambda: next(steps, "end"), "end"))
+
+    assert pauses == (-(-size // PACKED_PER_STEP_BYTES) if codec in (GZIP, ZSTD) else 0)
+    assert finished(compress_in_steps(codec, data, level)) == compress(codec, data, level)
+    if codec == GZIP:
+        assert compress(codec, data, level)[10:-8] == deflated(data, level)
+
+
+def deflated(data: bytes, level: int | None) -> bytes:
+    packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, -15)
+    return packer.compress(data) + packer.flush()
 
 
 def test_gzip_is_the_same_at_any_time() -> None:

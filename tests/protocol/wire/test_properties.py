@@ -58,8 +58,10 @@ def decodes_or_refuses(message: type[Message], version: int, data: bytes) -> Non
     except WireError:
         return
     assert end <= len(data)
-    again = decoded.encode(version)
-    assert message.decode(again, version) == (decoded, len(again))
+    encoded = decoded.encode(version)
+    again, end = message.decode(encoded, version)
+    assert end == len(encoded)
+    assert again.encode(version) == encoded  # values may differ from themselves: a quota may be NaN
 
 
 def random_bytes(message: type[Message], data: st.DataObject) -> None:

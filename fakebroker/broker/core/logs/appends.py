@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fakebroker.broker.core.logs.config import LogConfig
+from fakebroker.broker.core.logs.recompression import codec_of, is_too_large, recompressed
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.records.batch import (
     LONG_BATCH_BYTES,
@@ -25,16 +26,12 @@ from fakebroker.protocol.records.batch_format import (
     LOG_APPEND_TIME_BIT,
     MAGIC_POSITION,
     NO_TIMESTAMP,
-    TRANSACTIONAL_BIT,
 )
 from fakebroker.protocol.records.faults import InvalidRecord
 from fakebroker.protocol.records.record_scan import Scan, scan
-from fakebroker.protocol.records.rewrite import rebuild
 
-CODECS = {"uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 ZSTD = 4
-MAX_LISTED_RECORDS = 100_000  # of one batch that are decoded, to say which are bad or to write them anew
-MAX_REWRITTEN_BYTES = 32 << 20
+MAX_LISTED_RECORDS = 100_000  # of one batch that are decoded, to say which are bad
 _SMALLEST_MESSAGE_LENGTH = 14
 _KEPT_ATTRIBUTES = 0x7F  # bit 7 does not survive when Kafka writes the attributes anew
 
@@ -244,16 +241,16 @@ def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, 
         true_ms = header.max_timestamp_ms if has_append_time else seen.max_timestamp_ms
         max_timestamp_ms, time_bit = true_ms if true_ms > NO_TIMESTAMP else NO_TIMESTAMP, 0
     sent_codec = attributes & CODEC_BITS
-    codec = sent_codec if config.compression_type == "producer" else CODECS[config.compression_type]
+    codec = codec_of(header, config)
     if codec != sent_codec:
         earliest_ms = header.max_timestamp_ms if has_append_time else seen.min_timestamp_ms
         if earliest_ms < NO_TIMESTAMP:
             raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"timestamp {earliest_ms} cannot be rewritten")
-        if header.records_count > MAX_LISTED_RECORDS or seen.size_bytes > MAX_REWRITTEN_BYTES:
+        if is_too_large(header, seen, config):
             raise AppendError(
                 ErrorCode.MESSAGE_TOO_LARGE, f"{seen.size_bytes} bytes of records are too many to be recompressed"
             )
-        data = _with_codec(data, header, codec, config, now_ms)
+        data = recompressed(data, header, seen, config, now_ms)
         if len(data) > config.max_message_bytes:
             raise _too_large(data, config, "after compression")
     elif codec and seen.misplaced is not None:
@@ -266,15 +263,3 @@ def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, 
             ErrorCode.RECORD_LIST_TOO_LARGE, f"a batch of {len(data)} bytes, segment.bytes is {config.segment_bytes}"
         )
     return tuple.__new__(CheckedBatch, (data, header, max_timestamp_ms))  # as CheckedBatch(...), in half the time
-
-
-def _with_codec(data: bytes, header: BatchHeader, codec: int, config: LogConfig, now_ms: int) -> bytes:
-    """The batch in another compression, its offsets counted from 0, with the timestamps that the topic wants."""
-    time_bit = LOG_APPEND_TIME_BIT if config.log_append_time else 0
-    wanted = header._replace(
-        leader_epoch=0,
-        attributes=codec | time_bit | header.attributes & TRANSACTIONAL_BIT,
-        max_timestamp_ms=now_ms,
-    )
-    records = [record._replace(offset=index) for index, record in enumerate(read_records(data, is_checked=True))]
-    return rebuild(wanted, records, level=config.compression_level)

@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeVar
 
 from fakebroker.broker.core.logs.appends import check_header
 from fakebroker.broker.core.logs.config import LogConfig
+from fakebroker.broker.core.logs.recompression import MAX_BYTES, MAX_RECORDS, is_long, recompress_in_steps
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.batch import BatchHeader, parse_header
@@ -71,14 +72,21 @@ class RequestScans:
             check_header(batch, header, config, partition)
             if header.codec and header.records_count > self._left_records:
                 return _failing(_request_too_large())
-            scanning = scan_in_steps(batch, header, self._limit_bytes())
-            result = yield from (self._in_line(scanning) if header.codec else scanning)
+            scanning = self._scanned(batch, header, config)
+            result = yield from (self._in_line(scanning) if header.codec or is_long(batch, config) else scanning)
         except TooLarge as fault:
             return _failing(self._over_limit(fault))
         except InvalidRecord as fault:
             return _failing(fault)
         self._count(header, result)
         return lambda _batch, _header: result
+
+    def _scanned(self, batch: bytes, header: BatchHeader, config: LogConfig) -> Generator[None, None, Scan]:
+        """The scan, with the batch in the topic's compression if that takes long."""
+        seen = yield from scan_in_steps(batch, header, self._limit_bytes())
+        if not is_long(batch, config) or seen.size_bytes > MAX_BYTES or header.records_count > MAX_RECORDS:
+            return seen
+        return seen._replace(recompressed=(yield from recompress_in_steps(batch, header, config)))
 
     def is_pause_due(self) -> bool:
         """Whether so much was scanned since the last pause that other connections should be served now."""

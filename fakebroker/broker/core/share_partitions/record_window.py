@@ -137,6 +137,10 @@ class RecordWindow:
         first: int | None = self.gaps.peekitem(0)[0] if self.gaps else None
         return first
 
+    def states_count(self) -> int:
+        """How many states there are: one for a batch, or one for each of its offsets."""
+        return sum(1 if batch.offsets is None else len(batch.offsets) for batch in self)
+
     def done_count(self) -> int:
         """How many records of the window the group is finished with, at or above the start offset."""
         return sum(

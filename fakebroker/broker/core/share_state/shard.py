@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fakebroker.broker.core.coordinator.runtime.coordinator_shard import CoordinatorShard
 from fakebroker.broker.core.share_state.records import ShareStateRecord
 from fakebroker.broker.core.share_state.states import (
+    MAX_BATCHES,
     NO_EPOCH,
     NO_STATE,
     CodeAnswer,
@@ -81,13 +82,16 @@ class ShareStateShard(CoordinatorShard):
     def write(self, key: SharePartition, change: StateWrite, answer: CodeAnswer, now: Instant) -> None:
         """Store what a leader changed (SGB-3). Its epoch is checked, not stored: it has read the state before.
 
-        Raises KafkaError: INVALID_REQUEST for a negative partition or without a state, FENCED_LEADER_EPOCH,
-        FENCED_STATE_EPOCH.
+        Raises KafkaError: INVALID_REQUEST for a negative partition, without a state, and for more batches than are
+        stored (MOCK); FENCED_LEADER_EPOCH, FENCED_STATE_EPOCH.
         """
         _check_partition(key)
         stored = self._initialized(key, "Write")
         _check_leader_epoch(stored, change.leader_epoch)
         _check_state_epoch(stored, change.state_epoch)
+        if stored.batches_after(change) > MAX_BATCHES:
+            text = f"At most {MAX_BATCHES} batches are stored of a share partition."
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
         self._write(key, self._record_for(stored, change, stored.state.leader_epoch, now), answer, now)
 
     def delete(self, key: SharePartition, answer: CodeAnswer, now: Instant) -> None:

@@ -13,6 +13,8 @@ from fakebroker.protocol.instant import Instant
 NO_OFFSET: Final = -1
 """A start offset that `share.auto.offset.reset` has yet to choose (SGP-1)."""
 NO_EPOCH: Final = -1
+MAX_BATCHES: Final = 25_000
+"""MOCK: how many batches may be stored of a share partition. In Kafka the window bounds them, to some 10,000."""
 NO_COUNT: Final = -1
 """A delivery-complete count that is not known."""
 

@@ -1,7 +1,15 @@
 """What the share coordinator knows of one share partition: it follows from its records alone (SGB-3, SGB-4)."""
 
 from fakebroker.broker.core.share_state.batches import combined
-from fakebroker.broker.core.share_state.states import NO_EPOCH, NO_OFFSET, NO_STATE, ShareState, StateBatch, StateWrite
+from fakebroker.broker.core.share_state.states import (
+    MAX_BATCHES,
+    NO_EPOCH,
+    NO_OFFSET,
+    NO_STATE,
+    ShareState,
+    StateBatch,
+    StateWrite,
+)
 from fakebroker.protocol.records.share_state_log import ShareStateValue
 from fakebroker.protocol.records.share_state_schema import ShareSnapshotValue, ShareUpdateValue
 from fakebroker.protocol.records.share_state_schema import StateBatch as StoredBatch
@@ -40,6 +48,14 @@ class StoredState:
         self.highest_leader_epoch = max(self.highest_leader_epoch, value.leader_epoch)
         count = value.delivery_complete_count
         self.state = ShareState(state_epoch, value.leader_epoch, start_offset, count, batches)
+
+    def batches_after(self, change: StateWrite) -> int:
+        """How many batches there would be after a change, or more than MAX_BATCHES where that is clear beforehand."""
+        stored, written = self.state.batches, change.batches
+        if len(written) > MAX_BATCHES or len(stored) + len(written) <= MAX_BATCHES:
+            return len(stored) + len(written)
+        start_offset = self.state.start_offset if change.start_offset == NO_OFFSET else change.start_offset
+        return len(combined(stored, written, start_offset))
 
     def update_for(self, change: StateWrite, leader_epoch: int) -> ShareUpdateValue:
         """The record that adds a change to the ones before. `leader_epoch` is what the state has after it."""

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.broker.core.logs import appends
-from fakebroker.broker.core.logs.appends import CODECS, AppendError, check_batch, single_batch
+from fakebroker.broker.core.logs.appends import AppendError, check_batch, single_batch
 from fakebroker.broker.core.logs.config import LogConfig
+from fakebroker.broker.core.logs.recompression import CODECS
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records.batch import assemble, build_batch, crc32c, parse_header, payload_of, read_records

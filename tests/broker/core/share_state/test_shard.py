@@ -2,7 +2,8 @@
 
 import pytest
 
-from fakebroker.broker.core.share_state.states import NO_STATE, SharePartition, ShareState
+from fakebroker.broker.core.share_state import shard, stored_state
+from fakebroker.broker.core.share_state.states import NO_STATE, SharePartition, ShareState, StateBatch
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.share_state_schema import ShareSnapshotValue, ShareUpdateValue
 from tests.support.share_states import ShareStates, in_flight
@@ -216,3 +217,20 @@ class Garbage:
 
     def all_overwritten(self) -> bool:
         return False
+
+
+@pytest.mark.rules("SGB-3")
+def test_batches_of_a_state_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write after which there would be more is refused; one that says something else of the same records is not."""
+    for module in (shard, stored_state):
+        monkeypatch.setattr(module, "MAX_BATCHES", 10)
+    lab = ShareStates()
+    lab.initialize(start_offset=0)
+    ten = [(2 * each, 2 * each, 0, 1) for each in range(10)]
+
+    assert lab.write(*ten, (30, 30, 0, 1)) == ErrorCode.INVALID_REQUEST
+    assert lab.state.batches == ()
+    assert lab.write(*ten) == NONE
+    assert lab.write((30, 30, 0, 1)) == ErrorCode.INVALID_REQUEST
+    assert lab.write(*[(first, last, 2, 1) for first, last, _, _ in ten]) == NONE
+    assert lab.state.batches == tuple(StateBatch(2 * each, 2 * each, 2, 1) for each in range(10))
