@@ -18,6 +18,7 @@ from fakebroker.protocol.schema.jsonable import uuid_to_text
 from fakebroker.protocol.wire.messages.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
 
 MAX_UNPACKED_BYTES = 16 * 1024 * 1024
+SHORT_BYTES = 128 * 1024  # as usual pushes have at most: very many clients may push together
 
 
 def handle(call: Call, request: PushTelemetryRequest) -> PushTelemetryResponse | None:
@@ -60,7 +61,7 @@ def _keep(call: Call, request: PushTelemetryRequest) -> Generator[None, None, No
     try:
         payload = bytes(request.metrics)
         if request.compression_type != NONE:
-            steps = decompress_in_steps(request.compression_type, payload, MAX_UNPACKED_BYTES)
+            steps = decompress_in_steps(request.compression_type, payload, MAX_UNPACKED_BYTES, SHORT_BYTES)
             payload = bytes((yield from call.in_line(steps)))
     except (BadCompression, TooLarge):
         raise KafkaError(ErrorCode.INVALID_RECORD) from None

@@ -66,8 +66,10 @@ def decompress(codec: int, data: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BY
     return bytes(finished(decompress_in_steps(codec, data, limit_bytes)))
 
 
-def decompress_in_steps(codec: int, data: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> Unpacking:
-    """As `decompress`, with pauses for others where there is more than SHORT_BYTES to unpack.
+def decompress_in_steps(
+    codec: int, data: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES, short_bytes: int = SHORT_BYTES
+) -> Unpacking:
+    """As `decompress`, with pauses for others where there is more than `short_bytes` to unpack.
 
     Nothing of the result is held at the first pause: many may wait there until it is their turn to hold much.
     """
@@ -75,12 +77,12 @@ def decompress_in_steps(codec: int, data: bytes, limit_bytes: int = DECOMPRESSED
         raise BadCompression(f"compression codec {codec} is unknown")
     unpack = _UNPACKERS[codec]
     try:
-        next(unpack(data, min(limit_bytes, SHORT_BYTES)))
+        next(unpack(data, min(limit_bytes, short_bytes)))
     except StopIteration as end:
         unpacked: bytes | bytearray = end.value
         return unpacked
     except TooLarge:
-        if limit_bytes <= SHORT_BYTES:
+        if limit_bytes <= short_bytes:
             raise
     yield
     return (yield from unpack(data, limit_bytes))

@@ -200,3 +200,17 @@ def test_any_number_of_ids_on_a_connection_takes_bounded_memory() -> None:
     assert len(lab.cluster.telemetry._instances) == 49
     lab.client.socket.close()
     assert lab.cluster.telemetry._instances == {}
+
+
+@pytest.mark.parametrize(("size_bytes", "waits"), [(100_000, False), (200_000, True)])
+def test_usual_pushes_are_unpacked_at_once(size_bytes: int, waits: bool) -> None:
+    """Larger ones wait for each other; each first step is short, for very many clients may push together."""
+    lab = Lab()
+    got = lab.get()
+    fields = {"client_instance_id": got.client_instance_id, "subscription_id": got.subscription_id}
+    frame = request("PushTelemetry", 0, metrics=gzip.compress(bytes(size_bytes)), compression_type=1, **fields)
+    lab.client.socket.connection.receive(frame, lab.engine.network.now)
+    assert bool(lab.engine.engine.works) is waits
+    lab.engine.network.flush()
+    assert lab.client.answer("PushTelemetry", 0).error_code == 0
+    assert [len(push.payload) for push in lab.cluster.telemetry] == [size_bytes]
