@@ -3,10 +3,11 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from functools import partial
+from itertools import count as numbers
 from pathlib import Path
 from shutil import rmtree
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Final, Literal, TypeVar
 from weakref import finalize
 
@@ -34,6 +35,8 @@ from fakebroker.scenarios.running.side_by_side import outcomes
 T = TypeVar("T")
 R = TypeVar("R")
 
+ROWS_FOR_ONE: Final = 100_000  # that a step is given, which one process works on
+_PARTS_OF_EACH: Final = 4  # of the rows, for each process: groups are of different sizes
 _BATCH_ROWS: Final = 10_000
 _SETTINGS: Final = {
     "TimeZone": "UTC",
@@ -58,11 +61,11 @@ class DuckEngine:
         import duckdb
 
         self._database = duckdb.connect()
-        spill = mkdtemp(prefix="fakebroker-duckdb-")
-        finalize(self, rmtree, spill, ignore_errors=True)
-        for name, value in {**_SETTINGS, "temp_directory": spill}.items():
+        self._spill = mkdtemp(prefix="fakebroker-duckdb-")
+        finalize(self, rmtree, self._spill, ignore_errors=True)
+        for name, value in {**_SETTINGS, "temp_directory": self._spill}.items():
             self._database.execute(f"SET {name} = {_text(value)}")
-        self._numbers = count()
+        self._numbers = numbers()
 
     def frame(self, contract: Table, rows: Iterable[Mapping[str, Any]]) -> DuckFrame:
         """Rows as a frame; a column that a row does not have is null there."""
@@ -125,9 +128,34 @@ class DuckEngine:
         return DuckFrame(f"SELECT * FROM {name}")
 
     def _of_step(self, step: Step, known: Mapping[str, str]) -> DuckFrame:
+        query = f"SELECT * FROM ({_with(known, step.query)})"
         order = f" ORDER BY {listed((*step.together, *step.order))}" if step.together or step.order else ""
-        given = rows_of(self._batches(f"SELECT * FROM ({_with(known, step.query)}){order}"))
-        return self.frame(step.columns, step.made(given))
+        if not step.together or self.tasks_at_once < 2:
+            return self.frame(step.columns, step.made(rows_of(self._batches(query + order))))
+        given = f"given_{next(self._numbers)}"
+        self._run(f"CREATE TEMP TABLE {given} AS {query}")
+        try:
+            return self._of_parts(step, given, order)
+        finally:
+            self._run(f"DROP TABLE {given}")
+
+    def _of_parts(self, step: Step, given: str, order: str) -> DuckFrame:
+        """The rows of a step over a table: calls of its function in several processes if there are many rows."""
+        query = f"SELECT * FROM {given}"
+        ((rows,),) = self._run(f"SELECT COUNT(*) FROM {given}").fetchall()
+        if rows <= ROWS_FOR_ONE:
+            return self.frame(step.columns, step.made(rows_of(self._batches(query + order))))
+        count = _PARTS_OF_EACH * self.tasks_at_once
+        part_of = f"hash({listed(step.together)}) % {count}"
+        with TemporaryDirectory(prefix="step-", dir=self._spill) as folder:
+            files = [f"{folder}/{number}.parquet" for number in range(count)]
+            for number, file in enumerate(files):
+                of_part = f"{query} WHERE {part_of} = {number}{order}"
+                self._run(f"COPY ({of_part}) TO {_text(file)} (FORMAT parquet)")
+            made = self.ran(partial(_made_of, step), files)
+        name = f"arrow_{next(self._numbers)}"
+        self._database.register(name, pa.concat_tables(made))
+        return DuckFrame(f"SELECT * FROM {name}")
 
     def _batches(self, query: str, values: Mapping[str, Any] | None = None) -> Iterator[pa.RecordBatch]:
         with storage_failures_reported():
@@ -136,6 +164,12 @@ class DuckEngine:
     def _run(self, query: str) -> Any:
         with storage_failures_reported():
             return self._database.execute(query)
+
+
+def _made_of(step: Step, file: str) -> pa.Table:
+    """What a step makes of a part of its rows, which are sorted."""
+    given = rows_of(pq.ParquetFile(file).iter_batches(_BATCH_ROWS))
+    return pa.Table.from_batches(batches_of(step.columns, step.made(given)), schema_in_ms(step.columns))
 
 
 def _with(known: Mapping[str, str], query: str) -> str:

@@ -2,12 +2,14 @@
 
 import gc
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from multiprocessing import get_context
 from time import perf_counter
+from types import ModuleType
 from typing import TypeVar
 
 from fakebroker.platform.processes import can_fork, processors
@@ -43,7 +45,9 @@ def outcomes(
         if each_s * left * (1 - 1 / most) > start_s:
             with _pool(min(most, left), "fork" if can_copy else "spawn") as pool:
                 size = _chunk_size(left, min(most, left), each_s)
-                yield from islice(pool.map(work, tasks[done:], chunksize=size), left)
+                with nullcontext() if can_copy else _without_main():
+                    coming = pool.map(work, tasks[done:], chunksize=size)  # this starts the processes
+                yield from islice(coming, left)
             return
 
 
@@ -59,6 +63,20 @@ def _pool(processes: int, method: str) -> Iterator[ProcessPoolExecutor]:
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Processes that begin in the block do not import the program that runs here.
+
+    They need nothing of it, and a program without `if __name__ == "__main__"` would do all its work again in each.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _begin() -> None:

@@ -1,17 +1,24 @@
 """The embedded engine, and what both engines are asked in."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from fakebroker.analysis.pipeline import duckdb_engine
 from fakebroker.analysis.pipeline.dialects import for_spark
 from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
+from fakebroker.analysis.pipeline.engines import make
 from fakebroker.analysis.pipeline.recipe import Recipe
 from fakebroker.analysis.pipeline.rows import Rows, write_rows
 from fakebroker.analysis.pipeline.spark_engine import Embedded, SparkEngine
 from fakebroker.analysis.pipeline.tables import NAMES, recipe, table
 from fakebroker.protocol.errors import FakebrokerError
+from fakebroker.scenarios.running import side_by_side
+from tests.analysis.pipeline.silver_inputs import SEEDS, log_rows
+from tests.support.histories import make_history
+from tests.support.whatif_histories import tables_of_log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -110,6 +117,30 @@ def test_every_query_can_be_translated() -> None:
         texts = query.split("'")[1::2]
         assert not [text for text in texts if '"' in text or "\\" in text]
         assert '"' not in for_spark(query)
+
+
+@pytest.mark.parametrize("name", ["group_states", "members", "retention_losses"])
+def test_steps_over_many_rows_in_several_processes(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """They give what one process gives: rows of a group are one call's, in their order."""
+    tables: dict[str, Rows] = {"coordinator_records": [], "commits": [], "group_states": []}
+    for seed in list(SEEDS)[:4]:
+        of_log = tables_of_log(make_history(seed, steps=60, transactions=True))
+        tables["commits"] += of_log.commits
+        tables["group_states"] += of_log.group_states
+        tables["coordinator_records"] += log_rows(seed)
+    here = made(name, tables)
+    monkeypatch.setattr(duckdb_engine, "ROWS_FOR_ONE", 0)
+    monkeypatch.setattr(duckdb_engine, "processors", lambda: range(2))
+    monkeypatch.setattr(side_by_side, "SPAWNED_S", 0.0)
+
+    assert here
+    assert made(name, tables) == here
+
+
+def made(name: str, tables: Mapping[str, Rows]) -> Rows:
+    engine = DuckEngine()
+    frames = {each: engine.frame(table(each), rows) for each, rows in tables.items()}
+    return sorted(engine.rows(make(engine, name, frames)), key=repr)
 
 
 @pytest.mark.spark

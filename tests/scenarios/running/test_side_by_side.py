@@ -2,6 +2,9 @@
 
 import multiprocessing
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +37,20 @@ def test_long_work_is_shared_and_keeps_its_order(monkeypatch: pytest.MonkeyPatch
     assert [value for value, _ in found] == [n * n for n in range(50)]
     assert {pid for _, pid in found[1:]} - {os.getpid()}
     assert multiprocessing.active_children() == []
+
+
+def test_a_program_is_not_run_again_by_its_processes(tmp_path: Path) -> None:
+    """A process with threads gets new ones, which do not import the program, whether or not it is made for that."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from operator import neg\n"
+        "from fakebroker.scenarios.running import side_by_side\n"
+        "side_by_side.SPAWNED_S = -1.0\n"
+        "print(*side_by_side.outcomes(neg, range(20), processes=2, has_threads=True))\n"
+    )
+    found = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+
+    assert (found.stdout.split(), found.stderr) == ([str(-n) for n in range(20)], "")
 
 
 def test_one_processor_works_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from fakebroker.analysis.pipeline.contract import Check, Table, columns
 from fakebroker.analysis.pipeline.recipe import Recipe
-from fakebroker.analysis.pipeline.tables.retention_losses import WhatifOptions
+from fakebroker.analysis.pipeline.tables.retention_losses import EMBEDDED_ROWS, WhatifOptions
 
 TABLE = Table(
     name="retention_whatif",
@@ -42,7 +42,7 @@ TABLE = Table(
 def recipe(options: WhatifOptions = WhatifOptions()) -> Recipe:
     """A row for each group that ever committed and each retention."""
     retentions = ", ".join(map(str, sorted(set(options.retentions_ms))))
-    return Recipe(f"""
+    query = f"""
         SELECT
             source, group_id, retention_ms, partitions,
             COALESCE(lost_offsets, 0) AS lost_offsets, COALESCE(lost_partitions, 0) AS lost_partitions,
@@ -65,4 +65,5 @@ def recipe(options: WhatifOptions = WhatifOptions()) -> Recipe:
             FROM retention_losses
             GROUP BY source, group_id, retention_ms
         ) AS lost USING (source, group_id, retention_ms)
-    """)
+    """
+    return Recipe(query, embedded_rows=EMBEDDED_ROWS)
