@@ -4,9 +4,17 @@ Work is a generator that yields after each step, so that others have their turn 
 """
 
 from collections.abc import Callable, Generator, Iterable
+from enum import IntEnum
 from typing import TypeVar
 
 T = TypeVar("T")
+
+
+class Line(IntEnum):
+    """Where works that hold much memory wait for one another: those of a line go one after the other."""
+
+    UNPACKING = 0
+    PACKING = 1  # which may take a hundred times as long
 
 
 STEP_S = 0.05

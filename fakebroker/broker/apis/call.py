@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from fakebroker.broker.core.security.principals import Principal
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address, Listener
+from fakebroker.protocol.pace import Line
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster, Node
@@ -108,7 +109,7 @@ class Call:
         "cluster",
         "connection",
         "is_answered",
-        "is_in_line",
+        "line",
         "listener",
         "node",
         "now",
@@ -132,7 +133,7 @@ class Call:
         self.client_id: str | None = None
         self.now = Instant(0, 0)  # when the request was taken up, not when it is answered; of long work, the step's
         self.is_answered = False
-        self.is_in_line = False  # its next step of work waits until no other request is ahead in the line
+        self.line: Line | None = None  # in which its next step of work waits until no other request is ahead
         self.unsent: Callable[[Instant], None] | None = None  # of `if_unsent`; kept by the connection
 
     def shard(self, group_id: str) -> "Shard":
@@ -172,17 +173,17 @@ class Call:
         self.connection.work(self, steps, must_finish)
         return None
 
-    def in_line(self, steps: Generator[None, None, T]) -> Generator[None, None, T]:
+    def in_line(self, steps: Generator[None, None, T], line: Line = Line.UNPACKING) -> Generator[None, None, T]:
         """A part of the request's work that holds much memory: from its second step on it is done while no other
-        request is at such a part. They go in the order of arrival; other work goes on beside them.
+        request is at such a part of that line. They go in the order of arrival; other work goes on beside them.
 
         Nothing large is to be held at the first pause.
         """
-        self.is_in_line = True
+        self.line = line
         try:
             return (yield from steps)
         finally:
-            self.is_in_line = False
+            self.line = None
 
     def pace(self, units_per_step: int) -> "Pace":
         """When the steps of the request's work are over: `work` says what ends one."""

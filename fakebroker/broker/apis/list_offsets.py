@@ -17,7 +17,7 @@ from fakebroker.broker.apis.isolation_levels import READ_COMMITTED, check_isolat
 from fakebroker.broker.core.logs import list_offsets
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
+from fakebroker.protocol.pace import Line, Pace
 from fakebroker.protocol.schema.runtime import check_size
 from fakebroker.protocol.wire.layout import AnswerTemplate
 from fakebroker.protocol.wire.messages.list_offsets import (
@@ -121,7 +121,7 @@ def _looked_up(
     code = list_offsets.error_for_lookup(partition, call.node.id, current_leader_epoch, request.replica_id)
     if code:
         return _error(index, code)
-    call.is_in_line = True  # as `Call.in_line`, which is a generator more
+    call.line = Line.UNPACKING  # as `Call.in_line`, which is a generator more
     try:
         answer = yield from list_offsets.find_offset(
             partition.log,
@@ -134,7 +134,7 @@ def _looked_up(
         too_new = error.code == ErrorCode.OFFSET_NOT_AVAILABLE and call.version < 5
         return _error(index, ErrorCode.LEADER_NOT_AVAILABLE if too_new else error.code)
     finally:
-        call.is_in_line = False
+        call.line = None
     timestamp_ms, offset, leader_epoch = answer
     tells_epoch = call.version >= 4 and call.cluster.behaviours.list_offsets_tells_epochs
     return index, 0, [], timestamp_ms, offset, leader_epoch if tells_epoch else -1

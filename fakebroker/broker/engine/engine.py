@@ -3,7 +3,6 @@
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import islice
 from traceback import format_exception, walk_tb
 from typing import TYPE_CHECKING
 
@@ -13,11 +12,11 @@ from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES, LONG_LIST_BYTES,
 from fakebroker.broker.engine.journal import BrokerStarted, InternalError, Journal, Peer
 from fakebroker.broker.engine.stages import Stage, StageKind
 from fakebroker.broker.engine.unserved import Unserved
-from fakebroker.broker.engine.work import DueWork, Line, PassesWork, Task, Work
+from fakebroker.broker.engine.work import DueWork, PassesWork, Task, Work, WorksInLine
 from fakebroker.protocol.errors import AnswerTooLong
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address, Listener, listener_settings
-from fakebroker.protocol.pace import STEP_S
+from fakebroker.protocol.pace import STEP_S, Line, Pace
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster
@@ -31,6 +30,9 @@ MAX_ERRORS = 100  # kept
 MAX_TRACE_CHARS = 10_000  # of each one's traceback, its end
 
 log = logging.getLogger("fakebroker")
+
+
+AnyWork = Work | WorksInLine | Task | PassesWork | DueWork
 
 
 class Engine:
@@ -67,8 +69,8 @@ class Engine:
         self._faults: Faults | None = None  # made when a test asks for it first
         self._key_sets: KeySets | None = None  # as the faults
         self.fetch: Callable[[str, Callable[[Fetched], None]], None] = _fetch_nothing  # the broker's, from a URL
-        self.works: deque[Work | Line | Task | PassesWork | DueWork] = deque()
-        self._line = Line(self.begin)
+        self.works: deque[AnyWork] = deque()
+        self._lines = [WorksInLine(line, self.begin) for line in Line]
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
         # Connections with something to do for their drivers: to send, to take a turn, to stop reading, to close. In the
         # order in which they got it; None is only there because Python has no ordered set.
@@ -147,17 +149,17 @@ class Engine:
 
     # Long work
 
-    def begin(self, work: Work | Line | Task | PassesWork | DueWork) -> None:
+    def begin(self, work: AnyWork) -> None:
         """A request turned out to be long, or there is something to do after it."""
         self._add_work(work)
         self.on_work()
 
-    def _add_work(self, work: Work | Line | Task | PassesWork | DueWork) -> None:
+    def _add_work(self, work: AnyWork) -> None:
         """A work's next step comes after those of all others that are there."""
-        if not isinstance(work, Work) or not work.is_in_line:
+        if not isinstance(work, Work) or work.line is None:
             self.works.append(work)
-        elif self._line.join(work):
-            self.works.append(self._line)
+        elif self._lines[work.line].join(work):
+            self.works.append(self._lines[work.line])
 
     def _go_on_with_passes(self) -> None:
         if not self._passes.is_at_work and self._passes not in self.works:
@@ -173,9 +175,17 @@ class Engine:
             self.drain()
 
     def end_works(self, now: Instant) -> None:
-        """All clients are gone, and no driver takes steps any more: do at once what must be finished."""
+        """All clients are gone, and no driver takes steps any more: do at once what must be finished.
+
+        What is in a line or comes to one ends: much of it could take minutes.
+        """
         while self.works:
-            self.step(now)
+            work = self.works[0]
+            if isinstance(work, WorksInLine):
+                work.end()
+                self.works.popleft()
+            else:
+                self.step(now)
 
     # Time
 
@@ -196,7 +206,7 @@ class Engine:
         timers = self._timers
         if timers.mono.earliest_ms <= now.mono_ms or timers.wall.earliest_ms <= now.wall_ms:
             timers.passes.limit()
-            self._run_due(now, DUE_PER_TURN)
+            self._run_due(now, timers.passes.pace(DUE_PER_TURN - 1))
             timers.passes.lift_limit()
             if self._due.is_left(now) and self._due not in self.works:
                 self.begin(self._due)
@@ -214,11 +224,13 @@ class Engine:
         self._run_due(target)
         passes.is_unlimited = False
 
-    def _run_due(self, target: Instant, most: int | None = None) -> None:
-        """Run what is due, at most so many deadlines; what remains is late."""
-        for moment, action in islice(self._timers.pop_due(self.now, target), most):
+    def _run_due(self, target: Instant, pace: Pace | None = None) -> None:
+        """Run what is due, up to the end of a step; what remains is late."""
+        for moment, action in self._timers.pop_due(self.now, target):
             self.now = moment
             self.run(action, moment)
+            if pace is not None and pace.is_over():
+                break
         self.now = target
 
     def move_clock(self, target: Instant, how: str) -> None:

@@ -4,7 +4,7 @@ Kafka has several threads for requests and others are served beside a long one. 
 taken in turn, and between two steps whoever has something to say is served.
 
 Some of that work holds much memory while it lasts, such as an unpacked batch (`Call.in_line`). However many connections
-ask for it, one after the other does it: they stand in one line, and the line as a whole takes its turn among the rest.
+ask for it, one after the other does it: they stand in a line, and each line as a whole takes its turn among the rest.
 """
 
 from collections import deque
@@ -15,6 +15,7 @@ from fakebroker.broker.engine.connection_state import ENDED, GONE, PARKED
 from fakebroker.broker.engine.failed_request import answer_failure
 from fakebroker.protocol.errors import CloseConnection, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Line
 
 if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call, Steps
@@ -51,9 +52,13 @@ class Work:
         self._must_finish = must_finish
 
     @property
-    def is_in_line(self) -> bool:
-        """Whether its next step has to wait in the line."""
-        return self._call.is_in_line
+    def line(self) -> Line | None:
+        """The line in which its next step has to wait, if any."""
+        return self._call.line
+
+    def end(self) -> None:
+        """Take no step any more, whatever is left."""
+        self._steps.close()
 
     def step(self, now: Instant) -> bool:
         """Take one step. False when it was the last, or nobody waits for the answer any more."""
@@ -68,13 +73,14 @@ class Work:
         return True
 
 
-class Line:
+class WorksInLine:
     """The works of which only the first takes steps, until it is through with what it does in the line."""
 
-    __slots__ = ("_on_leave", "_works")
+    __slots__ = ("_line", "_on_leave", "_works")
 
-    def __init__(self, on_leave: Callable[[Work], None]) -> None:
+    def __init__(self, line: Line, on_leave: Callable[[Work], None]) -> None:
         """`on_leave` gets a work that goes on elsewhere."""
+        self._line = line
         self._works = deque[Work]()
         self._on_leave = on_leave
 
@@ -87,11 +93,16 @@ class Line:
         """Take one step of the first. False when there is none left."""
         first = self._works[0]
         has_more = first.step(now)
-        if not has_more or not first.is_in_line:
+        if not has_more or first.line is not self._line:
             self._works.popleft()
             if has_more:
                 self._on_leave(first)
         return bool(self._works)
+
+    def end(self) -> None:
+        """Take no step of any of them any more."""
+        while self._works:
+            self._works.popleft().end()
 
 
 class Task:

@@ -7,6 +7,7 @@ import pytest
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.engine.engine import DUE_PER_TURN
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import STEP_S
 from tests.support.engine import SimEngine
 from tests.support.frames import request
 from tests.support.time import START
@@ -51,6 +52,17 @@ def test_a_tick_runs_a_part_of_them() -> None:
     assert [number for number, _ in lab.rang] == list(range(MANY))
     assert {now for _, now in lab.rang[: 2 * DUE_PER_TURN]} == {DUE}
     assert lab.rang[-1][1] == later
+
+
+def test_few_of_them_that_take_long_are_a_part() -> None:
+    """The stopwatch of the driver ends a turn, too: each deadline may stand for much."""
+    lab = Lab()
+    lab.cluster.timers.passes.stopwatch = lambda: STEP_S * len(lab.rang)
+    lab.engine.tick(DUE)
+    assert len(lab.rang) == 3  # the first begins the step, the second is as long as one, the third is more
+    while lab.engine.works:
+        lab.engine.step(DUE)
+    assert [number for number, _ in lab.rang] == list(range(MANY))
 
 
 @pytest.mark.parametrize("further_ms", [0, 60_000])

@@ -31,8 +31,9 @@ MAX_RECORDS: Final = 100_000  # of one batch, which are decoded
 MAX_BYTES: Final = 32 << 20
 MAX_BYTES_AT_ONCE: Final = 8 << 20
 MAX_SLOW_BYTES_AT_ONCE: Final = 512 << 10
-_FAST_LEVELS: Final = {GZIP: 6, ZSTD: 12}  # up to these; codecs that are not here are always fast
+_FAST_LEVELS: Final = {"gzip": 6, "zstd": 12}  # up to these; codecs that are not here are always fast
 _SHORT_BYTES: Final = 16 << 10
+_BESIDE_BYTES: Final = 64 << 10
 
 
 def codec_of(header: BatchHeader, config: LogConfig) -> int:
@@ -48,14 +49,22 @@ def is_long(batch: bytes, config: LogConfig) -> bool:
     return codec in (GZIP, ZSTD) and codec != sent and (bool(sent) or len(batch) > _SHORT_BYTES)
 
 
+def holds_much(seen: Scan, config: LogConfig) -> bool:
+    """Whether only one batch at a time should be packed: it is large, or its packing takes much memory."""
+    return seen.size_bytes > _BESIDE_BYTES or _is_slow(config)
+
+
 def is_too_large(header: BatchHeader, seen: Scan, config: LogConfig) -> bool:
     """Whether a batch has too much to be recompressed (MOCK), or too much to be recompressed at once."""
     if header.records_count > MAX_RECORDS or seen.size_bytes > MAX_BYTES:
         return True
-    codec, level = codec_of(header, config), config.compression_level
-    is_slow = level is not None and level > _FAST_LEVELS.get(codec, level)
-    most = MAX_SLOW_BYTES_AT_ONCE if is_slow else MAX_BYTES_AT_ONCE
+    most = MAX_SLOW_BYTES_AT_ONCE if _is_slow(config) else MAX_BYTES_AT_ONCE
     return seen.size_bytes > most and not _is_ready(seen, header, config)
+
+
+def _is_slow(config: LogConfig) -> bool:
+    level = config.compression_level
+    return level is not None and level > _FAST_LEVELS.get(config.compression_type, level)
 
 
 def recompress_in_steps(data: bytes, header: BatchHeader, config: LogConfig) -> Generator[None, None, Recompressed]:

@@ -10,13 +10,13 @@ from typing import Final, Protocol, TypeVar
 
 from fakebroker.broker.core.logs.appends import check_header
 from fakebroker.broker.core.logs.config import LogConfig
-from fakebroker.broker.core.logs.recompression import MAX_BYTES, MAX_RECORDS, is_long, recompress_in_steps
+from fakebroker.broker.core.logs.recompression import MAX_BYTES, MAX_RECORDS, holds_much, is_long, recompress_in_steps
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import Pace
+from fakebroker.protocol.pace import Line, Pace
 from fakebroker.protocol.records.batch import BatchHeader, parse_header
 from fakebroker.protocol.records.compression import DECOMPRESSED_LIMIT_BYTES, STEP_BYTES
 from fakebroker.protocol.records.faults import InvalidRecord, TooLarge
-from fakebroker.protocol.records.record_scan import Scan, scan, scan_in_steps, short_scan
+from fakebroker.protocol.records.record_scan import LongScan, Scan, scan, scan_in_steps, short_scan
 
 T = TypeVar("T")
 ScanBatch = Callable[[bytes, BatchHeader], Scan]
@@ -32,8 +32,8 @@ _COMPRESSED_COSTS: Final = 8  # what a byte of a compressed batch counts as, pac
 class InLine(Protocol):
     """`Call.in_line`."""
 
-    def __call__(self, steps: Generator[None, None, T], /) -> Generator[None, None, T]:
-        """The steps, from the second on only while no other request takes such ones."""
+    def __call__(self, steps: Generator[None, None, T], line: Line, /) -> Generator[None, None, T]:
+        """The steps, from the second on only while no other request takes such ones of that line."""
 
 
 class RequestScans:
@@ -72,8 +72,7 @@ class RequestScans:
             check_header(batch, header, config, partition)
             if header.codec and header.records_count > self._left_records:
                 return _failing(_request_too_large())
-            scanning = self._scanned(batch, header, config)
-            result = yield from (self._in_line(scanning) if header.codec or is_long(batch, config) else scanning)
+            result = yield from self._scanned(batch, header, config)
         except TooLarge as fault:
             return _failing(self._over_limit(fault))
         except InvalidRecord as fault:
@@ -83,10 +82,21 @@ class RequestScans:
 
     def _scanned(self, batch: bytes, header: BatchHeader, config: LogConfig) -> Generator[None, None, Scan]:
         """The scan, with the batch in the topic's compression if that takes long."""
-        seen = yield from scan_in_steps(batch, header, self._limit_bytes())
-        if not is_long(batch, config) or seen.size_bytes > MAX_BYTES or header.records_count > MAX_RECORDS:
+        if not is_long(batch, config):
+            return (yield from self._scanned_in_steps(batch, header))
+        try:
+            seen = short_scan(batch, header)
+        except LongScan:
+            seen = yield from self._scanned_in_steps(batch, header)
+        if seen.size_bytes > MAX_BYTES or header.records_count > MAX_RECORDS:
             return seen
-        return seen._replace(recompressed=(yield from recompress_in_steps(batch, header, config)))
+        packing = recompress_in_steps(batch, header, config)
+        packed = yield from (self._in_line(packing, Line.PACKING) if holds_much(seen, config) else packing)
+        return seen._replace(recompressed=packed)
+
+    def _scanned_in_steps(self, batch: bytes, header: BatchHeader) -> Generator[None, None, Scan]:
+        scanning = scan_in_steps(batch, header, self._limit_bytes())
+        return (yield from self._in_line(scanning, Line.UNPACKING) if header.codec else scanning)
 
     def is_pause_due(self) -> bool:
         """Whether so much was scanned since the last pause that other connections should be served now."""

@@ -19,6 +19,7 @@ from tests.support.engine import Client, SimEngine
 from tests.support.frames import request
 from tests.support.time import T0
 from tests.support.turns_of_request import turns
+from tests.support.work_counter import calls_of
 
 SIZE = 300_000
 STEPS = SIZE // PACKED_PER_STEP_BYTES
@@ -39,8 +40,8 @@ def lab_with(as_release: str = "4.3", **configs: str) -> tuple[SimEngine, Client
     return lab, client
 
 
-def produce(records: bytes) -> dict[str, Any]:
-    data = TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=records)])
+def produce(records: bytes, topic: str = "t") -> dict[str, Any]:
+    data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=records)])
     return {"transactional_id": None, "acks": 1, "timeout_ms": 1, "topic_data": [data]}
 
 
@@ -96,6 +97,46 @@ def test_the_topic_changes_while_a_batch_is_packed(monkeypatch: pytest.MonkeyPat
         answer = client.answer("Produce", 8)
         assert answer.responses[0].partition_responses[0].error_code == code
         assert [parse_header(each).codec for each in stored(lab)] == codecs
+
+
+def test_only_large_batches_are_packed_one_after_the_other() -> None:
+    """A small one is packed beside them, and a batch that has to be unpacked alone waits for no packing."""
+    lab, client = lab_with(compression_type="gzip")
+    lab.cluster.topics.create("plain", 1)
+    packing = [lab.client() for _ in range(3)]
+    small, unpacking = client, lab.client()
+    for each in packing:
+        each.socket.connection.receive(request("Produce", 8, **produce(batch(ZSTD))), lab.network.now)
+    small.socket.connection.receive(request("Produce", 8, **produce(batch(ZSTD, VALUE[:40_000]))), lab.network.now)
+    many = batch(ZSTD, bytes(2 << 20))
+    unpacking.socket.connection.receive(request("Produce", 8, **produce(many, "plain")), lab.network.now)
+    order: list[Client] = []
+    while lab.engine.works:
+        lab.engine.step(lab.network.now)
+        waiting = {each for each in (small, unpacking, *packing) if each.socket.connection.is_parked}
+        order += [each for each in (small, unpacking, *packing) if each not in waiting and each not in order]
+
+    assert {*order[:2]} == {small, unpacking}
+    assert order[2:] == packing
+    assert lab.engine.errors == []
+
+
+@pytest.mark.parametrize("steps", [0, 1, 10])
+def test_a_broker_that_stops_packs_nothing(steps: int) -> None:
+    """What waits in a line, or is at work there, ends: it could take minutes. Other works come to their end."""
+    lab, _ = lab_with(compression_type="gzip")
+    clients = [lab.client() for _ in range(3)]
+    for each in clients:
+        each.socket.connection.receive(request("Produce", 8, **produce(batch())), lab.network.now)
+    for _ in range(steps):
+        lab.engine.step(lab.network.now)
+    for each in clients:
+        each.socket.connection.closed(lab.network.now)
+    calls = calls_of(lambda: lab.engine.end_works(lab.network.now))
+
+    assert not lab.engine.works
+    assert calls < 1_000
+    assert (stored(lab), lab.engine.errors) == ([], [])
 
 
 @pytest.mark.rules("PD-22")
