@@ -27,7 +27,6 @@ from fakebroker.broker.core.logs.produce_validation import (
     is_single_batch,
     is_single_batch_of_open_transaction,
 )
-from fakebroker.broker.core.logs.recompression import is_long
 from fakebroker.broker.core.logs.request_scans import SHORT_BATCH_BYTES, RequestScans
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
 from fakebroker.protocol.records.record_scan import LongScan
@@ -137,8 +136,6 @@ def repeat(call: Call, request: ProduceRequest, response: ProduceResponse) -> Re
     def answer(call: Call, values: tuple[Any, ...]) -> bytes | list[bytes] | None:
         (records,) = values
         if topics.changes != changes or partition.is_lagging or not is_appendable(records):
-            return None
-        if is_long(records, partition.log.config):
             return None
         try:
             appended = append_at_once(partition, node_id, records, acks, call.now)
@@ -289,7 +286,7 @@ def _append(
     _check_exists(call, partition)
     if transaction is not None:
         transaction.check(partition)
-    if batch is None or (len(batch) <= SHORT_BATCH_BYTES and not is_long(batch, partition.log.config)):
+    if batch is None or len(batch) <= SHORT_BATCH_BYTES:
         try:
             return append(partition, call.node.id, batch, acks, call.now, scans.scan_short)
         except LongScan:

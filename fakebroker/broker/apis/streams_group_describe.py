@@ -54,13 +54,16 @@ def _group(call: Call, group_id: str, pace: Pace) -> Generator[None, None, Descr
 
 
 def _described(group: StreamsGroup, pace: Pace) -> Generator[None, None, DescribedGroup]:
+    topology = _topology(group)
+    if pace.is_over(_parts(topology)):
+        yield
     members = yield from describe_members(group, group.members, lambda member: _member(group, member), pace)
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state,
         group_epoch=group.group_epoch,
         assignment_epoch=group.assignment_epoch,
-        topology=_topology(group),
+        topology=topology,
         members=members,
     )
 
@@ -79,6 +82,16 @@ def _topology(group: StreamsGroup) -> Topology | None:
         return None
     ids = sorted(topology.subtopologies)
     return Topology(epoch=topology.epoch, subtopologies=[_declared(topology.subtopologies[each]) for each in ids])
+
+
+def _parts(topology: Topology | None) -> int:
+    """How many topics it names, and configs of them: 20,000 at most."""
+    return sum(
+        len(each.source_topics)
+        + len(each.repartition_sink_topics)
+        + sum(1 + len(topic.topic_configs) for topic in (*each.state_changelog_topics, *each.repartition_source_topics))
+        for each in (topology.subtopologies or () if topology is not None else ())
+    )
 
 
 def _decided(subtopology: ConfiguredSubtopology) -> Subtopology:

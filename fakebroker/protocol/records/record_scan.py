@@ -10,7 +10,7 @@ ways, from cheap to dear; batch_format.py draws a record:
 """
 
 from collections.abc import Generator, Sequence
-from typing import NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 from fakebroker.protocol.records.batch import BatchHeader, parse_header, payload_of
 from fakebroker.protocol.records.batch_format import CODEC_BITS, HEADER_BYTES, LENGTH_END, NO_TIMESTAMP
@@ -41,6 +41,10 @@ class Recompressed(NamedTuple):
     codec: int
     level: int | None
     batch: bytes
+
+
+LATER: Final = Recompressed(-1, None, b"")
+"""In the result of a short scan: if the batch has to be packed, and that takes long, it should be done in steps."""
 
 
 class Scan(NamedTuple):
@@ -107,7 +111,7 @@ def _scanned(data: bytes, start: int, header: BatchHeader, fields: int) -> Scan:
     part = _scan_records(data, start, 0, count, fields)
     if part[1] < count:
         raise LongScan
-    return _result(header, data, start, part)
+    return _result(header, data, start, part, None if fields == _UNBOUNDED else LATER)
 
 
 def scan_in_steps(
@@ -129,7 +133,7 @@ def scan_in_steps(
         yield
         at, index = parts[-1][:2]
         parts.append(_scan_records(data, at, index, min(index + RECORDS_PER_STEP, count), FIELDS_PER_STEP))
-    return _result(header, data, 0, _joined(parts))
+    return _result(header, data, 0, _joined(parts), None)
 
 
 def _checked_count(header: BatchHeader, size_bytes: int) -> int:
@@ -140,7 +144,7 @@ def _checked_count(header: BatchHeader, size_bytes: int) -> int:
     return count
 
 
-def _result(header: BatchHeader, data: bytes, start: int, part: _Part) -> Scan:
+def _result(header: BatchHeader, data: bytes, start: int, part: _Part, recompressed: Recompressed | None) -> Scan:
     """The scan of a batch from what was seen of all its records, which must end where the data ends.
 
     Raises InvalidRecord.
@@ -154,7 +158,7 @@ def _result(header: BatchHeader, data: bytes, start: int, part: _Part) -> Scan:
     min_ms, max_ms = base_ms + low_delta, base_ms + high_delta
     if min_ms < -(1 << 63) or max_ms >= 1 << 63:
         raise InvalidRecord(f"timestamps from {min_ms} to {max_ms} ms do not fit into 64 bits")
-    seen = min_ms, max_ms, has_null_key, misplaced, end - start, None
+    seen = min_ms, max_ms, has_null_key, misplaced, end - start, recompressed
     return tuple.__new__(Scan, seen)  # as Scan(*seen), in half the time
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fakebroker.broker.core.logs.config import LogConfig
-from fakebroker.broker.core.logs.recompression import codec_of, is_too_large, recompressed
+from fakebroker.broker.core.logs.recompression import CODECS, is_long, is_too_large, recompressed
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.records.batch import (
     LONG_BATCH_BYTES,
@@ -28,7 +28,7 @@ from fakebroker.protocol.records.batch_format import (
     NO_TIMESTAMP,
 )
 from fakebroker.protocol.records.faults import InvalidRecord
-from fakebroker.protocol.records.record_scan import Scan, scan
+from fakebroker.protocol.records.record_scan import LATER, LongScan, Scan, scan
 
 ZSTD = 4
 MAX_LISTED_RECORDS = 100_000  # of one batch that are decoded, to say which are bad
@@ -241,11 +241,13 @@ def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, 
         true_ms = header.max_timestamp_ms if has_append_time else seen.max_timestamp_ms
         max_timestamp_ms, time_bit = true_ms if true_ms > NO_TIMESTAMP else NO_TIMESTAMP, 0
     sent_codec = attributes & CODEC_BITS
-    codec = codec_of(header, config)
+    codec = sent_codec if config.compression_type == "producer" else CODECS[config.compression_type]
     if codec != sent_codec:
         earliest_ms = header.max_timestamp_ms if has_append_time else seen.min_timestamp_ms
         if earliest_ms < NO_TIMESTAMP:
             raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"timestamp {earliest_ms} cannot be rewritten")
+        if seen.recompressed is LATER and is_long(data, config):
+            raise LongScan
         if is_too_large(header, seen, config):
             raise AppendError(
                 ErrorCode.MESSAGE_TOO_LARGE, f"{seen.size_bytes} bytes of records are too many to be recompressed"

@@ -196,7 +196,7 @@ class ShareFetch:
         """How much could be read now, or _AT_ONCE."""
         log, window = share_partition.partition.log, share_partition.window
         assert window is not None
-        offset = window.fetch_offset()
+        offset = share_partition.fetch_offset
         committed = share_partition.settings.is_read_committed
         end = log.last_fetchable_offset(is_consumer=True, read_committed=committed)
         if not log.log_start_offset <= offset <= log.log_end_offset:
@@ -263,7 +263,7 @@ class ShareFetch:
         """
         window = share_partition.window
         assert window is not None
-        offset, partition = window.fetch_offset(), share_partition.partition
+        offset, partition = share_partition.fetch_offset, share_partition.partition
         read = self._read(share_partition, offset, max_bytes, at_least_one)
         if read.code == ErrorCode.OFFSET_OUT_OF_RANGE:
             share_partition.log_starts_at(partition.log.log_start_offset, now)

@@ -4,7 +4,7 @@ What is acquired is known here only; what becomes of it is stored by the share c
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Answer = Callable[[ErrorCode, str | None, Instant], None]
 """Gets the error of an acknowledgement, or NONE, and its text."""
 
+_RELEASES_PER_STEP: Final = 20_000  # times what each goes over: what the lock held, and who waits
 EVERYTHING: Final = Acquired(0, 2**63 - 1, 0)
 _RENEW_DISABLED: Final = "Renewing acquisition locks is not enabled for the group."
 _OF_COORDINATOR: Final = {
@@ -92,6 +93,7 @@ class SharePartition:
         self._state_epoch = 0
         self._fenced = fenced
         self._loading: list[Callable[[ErrorCode, Instant], None]] | None = None
+        self._fetch_offset: int | None = None  # None: not known
 
     # -- life -----------------------------------------------------------------------------------------------------
 
@@ -120,7 +122,14 @@ class SharePartition:
         window = self.window
         if window is None or self.is_ended:
             return False
-        return window.fetch_offset() != window.next_offset or window.span < self.settings.limits.window_records
+        return self.fetch_offset != window.next_offset or window.span < self.settings.limits.window_records
+
+    @property
+    def fetch_offset(self) -> int:
+        """Where the next fetch reads; many waiters ask, and the window may be long."""
+        if self._fetch_offset is None:
+            self._fetch_offset = self._window().fetch_offset()
+        return self._fetch_offset
 
     def _loaded(self, code: ErrorCode, state: ShareState, now: Instant) -> None:
         waiting, self._loading = self._loading or [], None
@@ -292,16 +301,31 @@ class SharePartition:
             for first, last, state in self._window().states_between(lock.first_offset, lock.last_offset)
             if state.lock is lock and state.undo is None
         ]
-        while held and not self.is_ended:
+        passes = self.node.cluster.timers.passes
+        passes.take_steps(self._release_in_steps(lock, held), lambda _nothing, _now: None, now)
+
+    def _release_in_steps(self, lock: AcquisitionLock, held: Sequence[Change]) -> Generator[None, None, None]:
+        """Release what a lock held, one by one while fetches take what they get."""
+        passes = self.node.cluster.timers.passes
+        pace = passes.pace(_RELEASES_PER_STEP)
+        for number in range(len(held)):
             waiting = len(self.waiters)
-            self._release_overdue(held[:1], now)
-            held = held[1:]
-            if len(self.waiters) == waiting:  # the first of them was for nobody, and so are the others
-                self._release_overdue(held, now)
+            self._release_overdue(self._still_held(lock, held[number : number + 1]), passes.now)
+            if self.is_ended:
                 return
+            if len(self.waiters) == waiting:  # the first of them was for nobody, and so are the others
+                self._release_overdue(self._still_held(lock, held[number + 1 :]), passes.now)
+                return
+            if pace.is_over(len(held) + waiting):
+                yield
+
+    def _still_held(self, lock: AcquisitionLock, held: Sequence[Change]) -> list[Change]:
+        """Those that were not acknowledged between the steps."""
+        return [change for change in held if change.state.lock is lock and change.state.undo is None]
 
     def _release_overdue(self, held: list[Change], now: Instant) -> None:
         """Release records without asking whether that could be stored."""
+        self._fetch_offset = None
         limit, window = self.settings.delivery_limit, self._window()
         for change in held:
             change.state.change(self._event_of_release(change.last_offset), limit)
@@ -321,6 +345,7 @@ class SharePartition:
 
     def wake(self, now: Instant) -> None:
         """Have the fetches that wait look again. One that finds enough wakes others: they look after it."""
+        self._fetch_offset = None
         self.node.cluster.timers.passes.one_by_one(self._look_all, now)
 
     def _look_all(self, now: Instant) -> None:
@@ -328,6 +353,7 @@ class SharePartition:
             each.look(self, now)
 
     def _changed(self) -> None:
+        self._fetch_offset = None
         for each in self.waiters:
             each.changed(self)
 
