@@ -157,6 +157,8 @@ class StoredGroup(ReconcilingGroup):
                 del of_topic[partition]
                 if not of_topic:
                     del self.owners[topic_id]
+        if not self.owners:
+            self.owners.clear()  # it would keep the room that it once needed as long as the group lives
         for topic_id, partition in after.partitions():
             self.owners.setdefault(topic_id, {})[partition] = member_id
 

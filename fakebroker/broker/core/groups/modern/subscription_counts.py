@@ -13,4 +13,6 @@ def add_to_counts(counts: dict[str, int], keys: Iterable[str], by: int) -> bool:
             counts[key] = count
         else:
             del counts[key]
+    if not counts:
+        counts.clear()  # it would keep the room that it once needed as long as the group lives
     return changed

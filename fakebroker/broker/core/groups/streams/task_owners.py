@@ -47,3 +47,6 @@ class TaskOwners:
             processes.pop(process_id, None)
             if not processes:
                 self._copies.pop(task, None)
+        for each in (self._active, self._copies):
+            if not each:
+                each.clear()  # it would keep the room that it once needed as long as the group lives
