@@ -70,7 +70,13 @@ def tell_when_late(watcher: SocketWatcher, on_late: Callable[[bool], None]) -> N
     not ours cannot tell.
     """
     if HAS_EPOLL and isinstance(watcher, SocketSelector):
-        watcher.on_late = on_late
+        watcher.tell_late[on_late] = None
+
+
+def tell_no_more(watcher: SocketWatcher, on_late: Callable[[bool], None]) -> None:
+    """The opposite of `tell_when_late`."""
+    if HAS_EPOLL and isinstance(watcher, SocketSelector):
+        watcher.tell_late.pop(on_late, None)
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
@@ -107,10 +113,6 @@ class FewAtOnce(selectors.DefaultSelector):
         return [(key, events) for key, events in known if events]
 
 
-def _nothing(_is_late: bool) -> None:
-    """What is called when nobody wants to know that sockets wait."""
-
-
 if HAS_EPOLL:
     READABLE, WRITABLE, HUNG_UP = select.EPOLLIN, select.EPOLLOUT, select.EPOLLRDHUP
     LOST = select.EPOLLERR | select.EPOLLHUP  # always reported, whatever is watched for
@@ -125,7 +127,8 @@ if HAS_EPOLL:
         def __init__(self) -> None:
             super().__init__()
             self.on_error: Callable[[Exception], None]  # gets what a callback raised
-            self.on_late: Callable[[bool], None] = _nothing  # see `tell_when_late`
+            self.tell_late: dict[Callable[[bool], None], None] = {}  # see `tell_when_late`; a broker's each
+            self._is_late = False
             self._waiting: OrderedDict[int, int] = OrderedDict()  # ready sockets for the next call, with their events
             self._readers: dict[int, Callable[[], None]] = {}  # by file descriptor, as the next two
             self._writers: dict[int, Callable[[], None]] = {}
@@ -179,6 +182,7 @@ if HAS_EPOLL:
                 events |= HUNG_UP
             if not events:
                 self._waiting.pop(fd, None)  # its number may become another's
+                self._tell()
                 self._epoll.unregister(fd)
             elif is_known:
                 self._epoll.modify(fd, events | select.EPOLLET)
@@ -213,8 +217,15 @@ if HAS_EPOLL:
         def _keep(self, arrived: Iterable[tuple[int, int]]) -> None:
             """Leave what has arrived to the next call. What is ready of the others is reported there again."""
             self._waiting.update((fd, events) for fd, events in arrived if fd != self._others_fd)
-            if self._waiting:
-                self.on_late(True)
+            self._tell()
+
+        def _tell(self) -> None:
+            """Say whether sockets wait, if that is news."""
+            is_late = bool(self._waiting)
+            if is_late is not self._is_late:
+                self._is_late = is_late
+                for on_late in tuple(self.tell_late):
+                    on_late(is_late)
 
         def _go_on(self) -> list[tuple[selectors.SelectorKey, int]]:
             """As `select`, while sockets wait: what has become ready since comes after them."""
@@ -227,8 +238,7 @@ if HAS_EPOLL:
                     waiting[fd] = waiting.get(fd, 0) | events
             while waiting and monotonic() <= ends_s:
                 self._serve(*waiting.popitem(last=False))
-            if not waiting:
-                self.on_late(False)
+            self._tell()
             return ready
 
         def _serve(self, fd: int, events: int) -> None:

@@ -18,7 +18,7 @@ from fakebroker.protocol.listeners import Listener
 from fakebroker.protocol.pace import STEP_S
 from fakebroker.serve.host_reads import ENDS_OF_SETTINGS, HostReads
 from fakebroker.serve.net.client_connection import ClientConnection
-from fakebroker.serve.net.loop import SocketWatcher, tell_when_late, watcher_of
+from fakebroker.serve.net.loop import SocketWatcher, tell_no_more, tell_when_late, watcher_of
 from fakebroker.serve.net.ports import Ports
 from fakebroker.serve.net.preload import Preload
 
@@ -206,6 +206,7 @@ class Server:
         about to end: such a timer would never ring and yet count as the next one. So there are no timers from here on.
         """
         self._is_open = False
+        tell_no_more(self.sockets, self._set_late)
         self._preload.stop()
         self._cancel_timer()
         self._stop_watching_ports()

@@ -12,7 +12,7 @@ import pytest
 
 from fakebroker.protocol.pace import STEP_S
 from fakebroker.serve.net import loop, server
-from fakebroker.serve.net.loop import FEW, FewAtOnce, SocketSelector
+from fakebroker.serve.net.loop import FEW, FewAtOnce, SocketSelector, tell_no_more, tell_when_late
 from fakebroker.serve.net.ports import Ports
 from fakebroker.serve.net.server import Server
 from tests.support.engine import SimEngine
@@ -48,7 +48,7 @@ class Sockets:
         self.selector = SocketSelector()
         self.selector.on_error = lambda error: pytest.fail(repr(error))
         self.is_late: list[bool] = []
-        self.selector.on_late = self.is_late.append
+        tell_when_late(self.selector, self.is_late.append)
         self.pairs = [socket.socketpair() for _ in range(PAIRS)]
         self.served: list[int] = []
         self._clock = clock
@@ -95,6 +95,23 @@ def test_one_wait_serves_no_more_than_a_step(sockets: Sockets) -> None:
     assert sockets.is_late == [True, False]
     assert sockets.selector.select(0) == []
     assert len(sockets.served) == 5, "nothing is reported twice"
+
+
+@needs_epoll
+def test_nobody_is_late_when_those_who_wait_are_gone(sockets: Sockets) -> None:
+    """Each broker of a loop hears of it, as long as it is served there."""
+    others, left = list[bool](), list[bool]()
+    tell_when_late(sockets.selector, others.append)
+    tell_when_late(sockets.selector, left.append)
+    tell_no_more(sockets.selector, left.append)
+    sockets.send(0, 1, 2)
+    sockets.selector.select(1)
+    assert sockets.is_late == [True]
+    for index in (1, 2):
+        sockets.selector.remove_reader(sockets.pairs[index][0].fileno())
+
+    assert sockets.is_late == others == [True, False]
+    assert left == []
 
 
 @needs_epoll
