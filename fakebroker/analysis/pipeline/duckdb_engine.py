@@ -169,7 +169,7 @@ class DuckEngine:
 def _made_of(step: Step, file: str) -> pa.Table:
     """What a step makes of a part of its rows, which are sorted."""
     parquet = pq.ParquetFile(file)
-    batches = parquet.iter_batches(_BATCH_ROWS) if parquet.num_row_groups else ()  # before pyarrow 20 it fails for none
+    batches = parquet.iter_batches(_BATCH_ROWS) if parquet.num_row_groups else ()  # pyarrow 18 fails for none
     given = rows_of(batches)
     return pa.Table.from_batches(batches_of(step.columns, step.made(given)), schema_in_ms(step.columns))
 
