@@ -1,6 +1,7 @@
 """A history of files, or of a running Kafka, as rows of the table `decoded`, for either engine."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fakebroker.analysis.history.reading import SOURCE, HistoryError, has_scheme
@@ -35,7 +36,8 @@ def decoded_history(
         from fakebroker.analysis.pipeline.sources.history import history_frame
 
         return *stage.keep("decoded", history_frame(stage.engine.session, paths=paths, source=source)), options
-    of, security = (Live(kafka), kafka.security) if kafka else (Files(paths), Security())
+    absolute = [str(Path(path).absolute()) for path in paths]  # workers of a cluster are in other folders
+    of, security = (Live(kafka), kafka.security) if kafka else (Files(absolute), Security())
     parts = all_parts(of, source or SOURCE, security, stage.engine.tasks_at_once)
     kept, rows_in = stage.write_ahead(
         "decoded",
