@@ -210,39 +210,6 @@ def build_batch(
     `base_offset` is the first record's unless given (compaction keeps the old one); `last_offset_delta` is the last
     record's unless given, and both must be given for a batch without records (RC-2). `log_append_time_ms` sets bit 3.
     """
-    header, payload = batch_content(
-        records,
-        base_offset=base_offset,
-        last_offset_delta=last_offset_delta,
-        leader_epoch=leader_epoch,
-        codec=codec,
-        log_append_time_ms=log_append_time_ms,
-        delete_horizon_ms=delete_horizon_ms,
-        transactional=transactional,
-        control=control,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=base_sequence,
-    )
-    return assemble(header, compress(codec, payload, level))
-
-
-def batch_content(
-    records: Sequence[Record],
-    *,
-    base_offset: int | None = None,
-    last_offset_delta: int | None = None,
-    leader_epoch: int = 0,
-    codec: int = 0,
-    log_append_time_ms: int | None = None,
-    delete_horizon_ms: int | None = None,
-    transactional: bool = False,
-    control: bool = False,
-    producer_id: int = NO_PRODUCER_ID,
-    producer_epoch: int = -1,
-    base_sequence: int = -1,
-) -> tuple[BatchHeader, bytes]:
-    """The header and the records, not yet compressed, of the batch that `build_batch` builds of the same."""
     if base_offset is None:
         base_offset = records[0].offset
     if last_offset_delta is None:
@@ -273,7 +240,7 @@ def batch_content(
         base_sequence=base_sequence,
         records_count=len(records),
     )
-    return header, payload
+    return assemble(header, compress(codec, payload, level))
 
 
 def build_plain_batch(

@@ -12,7 +12,6 @@ from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records.batch import (
     BatchHeader,
     assemble,
-    batch_content,
     parse_header,
     read_records,
     with_times,
@@ -20,11 +19,14 @@ from fakebroker.protocol.records.batch import (
 from fakebroker.protocol.records.batch_format import (
     ATTRIBUTES_POSITION,
     CODEC_BITS,
+    HEADER_BYTES,
     LOG_APPEND_TIME_BIT,
     MAGIC_POSITION,
+    TRANSACTIONAL_BIT,
 )
 from fakebroker.protocol.records.compression import GZIP, ZSTD, compress_in_steps
 from fakebroker.protocol.records.record_scan import Recompressed, Scan
+from fakebroker.protocol.records.rewrite import rebuild
 
 CODECS: Final = {"uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 MAX_RECORDS: Final = 100_000  # of one batch, which are decoded
@@ -54,9 +56,14 @@ def holds_much(seen: Scan, config: LogConfig) -> bool:
     return seen.size_bytes > _BESIDE_BYTES or _is_slow(config)
 
 
+def has_too_much(header: BatchHeader, seen: Scan) -> bool:
+    """Whether a batch has too much to be recompressed, in steps or at once (MOCK)."""
+    return header.records_count > MAX_RECORDS or seen.size_bytes > MAX_BYTES
+
+
 def is_too_large(header: BatchHeader, seen: Scan, config: LogConfig) -> bool:
     """Whether a batch has too much to be recompressed (MOCK), or too much to be recompressed at once."""
-    if header.records_count > MAX_RECORDS or seen.size_bytes > MAX_BYTES:
+    if has_too_much(header, seen):
         return True
     most = MAX_SLOW_BYTES_AT_ONCE if _is_slow(config) else MAX_BYTES_AT_ONCE
     return seen.size_bytes > most and not _is_ready(seen, header, config)
@@ -73,20 +80,13 @@ def recompress_in_steps(data: bytes, header: BatchHeader, config: LogConfig) -> 
     yield
     records = [record._replace(offset=index) for index, record in enumerate(read_records(data, is_checked=True))]
     yield
-    rebuilt, payload = batch_content(
-        records,
-        base_offset=header.base_offset,
-        last_offset_delta=header.last_offset_delta,
-        codec=codec,
-        transactional=header.is_transactional,
-        producer_id=header.producer_id,
-        producer_epoch=header.producer_epoch,
-        base_sequence=header.base_sequence,
-    )
+    wanted = header._replace(leader_epoch=0, attributes=header.attributes & TRANSACTIONAL_BIT)
+    plain = rebuild(wanted, records)
     del records
     yield
-    packed = yield from compress_in_steps(codec, payload, level)
-    return Recompressed(codec, level, assemble(rebuilt, packed))
+    packed = yield from compress_in_steps(codec, plain[HEADER_BYTES:], level)
+    rebuilt = parse_header(plain)
+    return Recompressed(codec, level, assemble(rebuilt._replace(attributes=rebuilt.attributes | codec), packed))
 
 
 def recompressed(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, now_ms: int) -> bytes:

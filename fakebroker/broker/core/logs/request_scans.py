@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeVar
 
 from fakebroker.broker.core.logs.appends import check_header
 from fakebroker.broker.core.logs.config import LogConfig
-from fakebroker.broker.core.logs.recompression import MAX_BYTES, MAX_RECORDS, holds_much, is_long, recompress_in_steps
+from fakebroker.broker.core.logs.recompression import has_too_much, holds_much, is_long, recompress_in_steps
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.pace import Line, Pace
 from fakebroker.protocol.records.batch import BatchHeader, parse_header
@@ -88,7 +88,7 @@ class RequestScans:
             seen = short_scan(batch, header)
         except LongScan:
             seen = yield from self._scanned_in_steps(batch, header)
-        if seen.size_bytes > MAX_BYTES or header.records_count > MAX_RECORDS:
+        if has_too_much(header, seen):
             return seen
         packing = recompress_in_steps(batch, header, config)
         packed = yield from (self._in_line(packing, Line.PACKING) if holds_much(seen, config) else packing)
