@@ -1,8 +1,8 @@
 """Cases over sockets: many clients of which each waits for its answer, in the loop of a broker that is served.
 
-Broker and clients share one thread, so that in every run each look at the sockets finds the same ones ready. What the
-clients' own `send` and `recv` cost is counted alone, in the case that is named after it, and bench/instructions.py
-takes it away.
+Broker and clients share one thread, and no turn ends by the clock, so that in every run each look at the sockets finds
+the same ones ready, however slow the machine is. What the clients' own `send` and `recv` cost is counted alone, in the
+case that is named after it, and bench/instructions.py takes it away.
 """
 
 import asyncio
@@ -14,8 +14,7 @@ from bench import requests as r
 from fakebroker import AsyncFakeBroker
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.frame import decode_response
-from fakebroker.serve.net import preload
-from fakebroker.serve.net.loop import new_event_loop
+from fakebroker.serve.net import loop, preload, server
 
 CLIENTS = 64
 ROUNDS = 12  # with N requests
@@ -33,7 +32,8 @@ class Case(NamedTuple):
 def heartbeats(mark: Callable[[], None]) -> int:
     """Rounds of one Heartbeat for each client, all of one member; returns N."""
     preload.FIRST_AFTER_S = 3600.0  # nothing is imported while we count
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+    loop.STEP_S = server.STEP_S = 3600.0
+    with asyncio.Runner(loop_factory=loop.new_event_loop) as runner:
         runner.run(_heartbeats(mark))
     return CLIENTS * ROUNDS
 
