@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fakebroker.broker.core.config_resources import ROOT_LOGGER, ConfigResource, LoggerResource
-from fakebroker.broker.settings.declare import LIST, parse, render
+from fakebroker.broker.settings.declare import BLANKS, LIST, parse, render
 from fakebroker.protocol.errors import ErrorCode, KafkaError, SettingError
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -82,7 +82,7 @@ def _new_value(resource: ConfigResource, change: Change) -> str:
 
 
 def _items(text: str) -> list[str]:
-    return [item.strip() for item in text.split(",")] if text else []
+    return [item.strip(BLANKS) for item in text.split(",")] if text else []
 
 
 def _canonical(resource: ConfigResource, name: str, text: str) -> str:

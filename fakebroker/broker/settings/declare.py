@@ -15,7 +15,9 @@ CLUSTER_WIDE = "cluster-wide"  # may be altered for one broker or for all at run
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 _BITS = {INT: 32, SHORT: 16, LONG: 64}
-_TEXT_LIMIT = 32767  # IA-7
+_LONGEST_TEXT_BYTES = 32767  # IA-7; a string of a record or an answer has no more
+BLANKS = "".join(map(chr, range(33)))  # what Java's `trim` takes away
+_DOUBLE = r"[-+]?(NaN|Infinity|(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?[fFdD]?)"  # as Java reads it, in decimal
 
 Value = bool | int | float | str | tuple[str, ...] | None
 
@@ -47,7 +49,10 @@ class OneOf(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A text of a certain form, given as a regular expression; `description` says it in words."""
+    """A text of a certain form, given as a regular expression; `description` says it in words.
+
+    Its classes, such as digits, are those of ASCII, as in Java.
+    """
 
     pattern: str
     description: str
@@ -92,9 +97,9 @@ _UNITS = {"ms": "ms", "secs": "seconds", "seconds": "seconds", "minutes": "minut
 
 def parse(setting: Setting, text: str) -> Value:
     """The value that `text` means. Raises SettingError when it has the wrong type or is out of bounds (IA-7)."""
-    text = text.strip()
-    if len(text) > _TEXT_LIMIT:
-        raise SettingError(f"{setting.name}: a value of {len(text)} characters exceeds the limit of {_TEXT_LIMIT}")
+    text = text.strip(BLANKS)
+    if (size_bytes := len(text.encode())) > _LONGEST_TEXT_BYTES:
+        raise SettingError(f"{setting.name}: a value of {size_bytes} bytes exceeds the limit of {_LONGEST_TEXT_BYTES}")
     value = _convert(setting, text)
     problem = _problem(setting.allowed, value)
     if problem is not None:
@@ -136,7 +141,7 @@ def _convert(setting: Setting, text: str) -> Value:
 
 def _list(setting: Setting, text: str) -> tuple[str, ...]:
     """The elements, each once."""
-    items = tuple(dict.fromkeys(item.strip() for item in text.split(","))) if text else ()
+    items = tuple(dict.fromkeys(item.strip(BLANKS) for item in text.split(","))) if text else ()
     if "" in items:
         raise SettingError(f"{setting.name}: {text!r} has an empty element")
     return items
@@ -156,10 +161,11 @@ def _whole(setting: Setting, text: str) -> int:
 
 
 def _fraction(setting: Setting, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise SettingError(f"{setting.name}: {text!r} is not a number of type double") from None
+    import re
+
+    if not re.fullmatch(_DOUBLE, text, re.ASCII):
+        raise SettingError(f"{setting.name}: {text!r} is not a number of type double")
+    return float(text.rstrip("fFdD"))
 
 
 def _problem(allowed: Allowed, value: Value) -> object:
@@ -178,7 +184,7 @@ def _problem(allowed: Allowed, value: Value) -> object:
         return next((item for item in items if (item.lower() if allowed.any_case else item) not in words), None)
     import re
 
-    return next((item for item in items if not re.fullmatch(allowed.pattern, item)), None)
+    return next((item for item in items if not re.fullmatch(allowed.pattern, item, re.ASCII)), None)
 
 
 def _double(value: float) -> str:

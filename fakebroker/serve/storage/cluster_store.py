@@ -212,18 +212,18 @@ class ClusterStore:
             self.write_checkpoints(now)
 
     def _records_of(self, what: "What") -> list[bytes]:
-        """The records of a change, which the image has from then on; none if it is too long for a record.
+        """The records of a change, which the image has from then on, but for those that are too long for a record.
 
-        That is an error of ours. What else the turn has changed is written nevertheless.
+        That is an error of ours. What else has changed is written nevertheless.
         """
-        messages = self._messages_of(what)
-        try:
-            records = [encode_metadata_record(each) for each in messages]
-        except WireError as error:
-            log.error("a change is not kept, since the metadata log cannot have it: %s", error)
-            return []
-        for message in messages:
-            self.data.image.apply(message)
+        records = []
+        for message in self._messages_of(what):
+            try:
+                records.append(encode_metadata_record(message))
+            except WireError as error:
+                log.error("a change is not kept, since the metadata log cannot have it: %s", error)
+            else:
+                self.data.image.apply(message)
         return records
 
     def _messages_of(self, what: "What") -> list[Message]:

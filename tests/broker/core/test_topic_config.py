@@ -80,9 +80,9 @@ def test_refused_values(values: dict[str, str], reason: str) -> None:
 
 @pytest.mark.rules("IA-7")
 def test_long_values() -> None:
-    """32767 characters are the limit."""
+    """32767 bytes are the limit."""
     check_config(Settings(), {"leader.replication.throttled.replicas": "1:" + "1" * 32_765})
-    with pytest.raises(KafkaError, match="32768 characters") as error:
+    with pytest.raises(KafkaError, match="32768 bytes") as error:
         check_config(Settings(), {"leader.replication.throttled.replicas": "1:" + "1" * 32_766})
     assert error.value.code == ErrorCode.INVALID_CONFIG
 

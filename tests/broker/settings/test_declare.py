@@ -44,7 +44,11 @@ def setting(kind: int, valid: Allowed = None) -> Setting:
         (INT, "-2147483648", -(2**31)),
         (SHORT, "32767", 32767),
         (LONG, "9223372036854775807", 2**63 - 1),
+        (LONG, "\u0663", 3),  # Java's parseLong knows all digits of Unicode
         (DOUBLE, "0.25", 0.25),
+        (DOUBLE, "+.5", 0.5),
+        (DOUBLE, "5.e-1f", 0.5),
+        (STRING, "ä" * 16_383, "ä" * 16_383),
         (LIST, "", ()),
         (LIST, " delete , compact ", ("delete", "compact")),
         (LIST, "compact,compact", ("compact",)),
@@ -71,8 +75,14 @@ def test_good_texts(kind: int, text: str, value: object) -> None:
         (LONG, "9223372036854775808"),
         (LONG, ""),
         (DOUBLE, "half"),
+        (DOUBLE, "\u0660.\u0665"),
+        (DOUBLE, "1_0.5"),
+        (DOUBLE, "inf"),
+        (DOUBLE, "0.5\u2003"),
         (LIST, "delete,,compact"),
         (STRING, "x" * 32768),
+        (STRING, "ä" * 16_384),
+        (LIST, "ä" * 16_384),
     ],
 )
 def test_bad_texts(kind: int, text: str) -> None:
@@ -87,12 +97,13 @@ def test_bad_texts(kind: int, text: str) -> None:
         (INT, Range(1), "1", "0"),
         (INT, Range(1, 9, also=-1), "-1", "10"),
         (DOUBLE, Range(0, 1), "1", "1.5"),
-        (DOUBLE, Range(0, 1), "0", "nan"),
+        (DOUBLE, Range(0, 1), "0", "NaN"),
         (STRING, OneOf(("CreateTime",)), "CreateTime", "createtime"),
         (STRING, OneOf(("DISABLED",), any_case=True), "disabled", "off"),
         (LIST, OneOf(("compact", "delete")), "", "delete,bogus"),
         (LIST, OneOf(("uniform", "range"), needs_one=True), "range", ""),
         (LIST, Form(r"\*|\d+:\d+", "replicas"), "0:1,1:1", "0:1,x"),
+        (LIST, Form(r"\*|\d+:\d+", "replicas"), "*", "\u0663:1"),
     ],
 )
 def test_bounds(kind: int, valid: Allowed, good: str, bad: str) -> None:

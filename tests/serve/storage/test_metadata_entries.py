@@ -17,6 +17,7 @@ from fakebroker.broker.core.quotas.client_quotas import make_entity
 from fakebroker.broker.core.security.delegation_tokens import Limits
 from fakebroker.broker.core.security.principals import Principal
 from fakebroker.broker.core.security.scram import ScramCredential
+from fakebroker.broker.settings import declare
 from tests.support.data_directories import SMALL, Life, kept
 from tests.support.rights import AUTHORIZER, rule
 from tests.support.work_counter import calls_of
@@ -136,4 +137,30 @@ def test_a_change_that_no_record_can_hold_keeps_no_other_from_the_log(
         cluster = after._engine.cluster
         assert [each.token_id for each in cluster.credentials.tokens] == ["token2"]
         assert (len(list(cluster.client_quotas)), cluster.topics.get("beside") is not None) == (1, True)
+    life.broker.stop()
+
+
+def test_a_config_that_no_record_can_hold_keeps_nothing_else_of_its_topic_from_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A topic's partitions and other configs are written with each of its changes, whatever is wrong with one."""
+    monkeypatch.setattr(declare, "_LONGEST_TEXT_BYTES", 50_000)
+    life = Life(tmp_path / "data", config=CONFIG)
+    life.broker.create_topic("t")
+    topic = life.cluster.topics.get("t")
+    assert topic is not None
+    too_long = "leader.replication.throttled.replicas"
+
+    def turn(values: dict[str, str]) -> None:
+        topic.config.replace(values)
+        life.cluster.metadata_changed(topic)
+
+    life.broker._call(lambda: turn({too_long: ",".join(f"0:{n}" for n in range(7_000))}))
+    assert "a change is not kept, since the metadata log cannot have it" in caplog.text
+    life.broker._call(lambda: topic.add_partitions([[0], [0]]))
+    life.broker._call(lambda: turn({**topic.config.own, "retention.ms": "12345"}))
+    with life.after_kill() as after:
+        kept = after._engine.cluster.topics.get("t")
+        assert kept is not None
+        assert (len(kept.partitions), kept.config.own) == (3, {"retention.ms": "12345"})
     life.broker.stop()
