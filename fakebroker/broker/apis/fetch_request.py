@@ -12,9 +12,12 @@ from fakebroker.broker.core.logs.fetching import (
     LogReadResult,
     PartitionFetch,
     ReadResult,
+    is_any_unloaded,
+    load_in_steps,
     read_all,
     read_in_steps,
 )
+from fakebroker.broker.core.logs.unloaded_segments import BATCHES_PER_STEP
 from fakebroker.broker.core.topics import Partition, Topic
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
@@ -76,7 +79,17 @@ class _Fetch:
         self.call.cluster.timers.passes.spend(cost)
 
     def _read_and(self, go_on: Callable[[ReadResult], FetchResponse | None]) -> FetchResponse | None:
-        """What `go_on` answers to what the targets give; None: later.
+        """What `go_on` answers to what the targets give; None: later. Segments may have to be loaded first."""
+        if self.call.cluster.storage is not None and is_any_unloaded(self.targets):
+            return self.call.work(self._load_and_read(go_on))
+        return self._read_loaded_and(go_on)
+
+    def _load_and_read(self, go_on: Callable[[ReadResult], FetchResponse | None]) -> Steps[FetchResponse]:
+        yield from load_in_steps(self.call.cluster, self.targets, self.params, self.call.pace(BATCHES_PER_STEP))
+        return self._read_loaded_and(go_on)
+
+    def _read_loaded_and(self, go_on: Callable[[ReadResult], FetchResponse | None]) -> FetchResponse | None:
+        """The same of what is in memory.
 
         Where logs keep old formats, one that gives anything may have converted it; many logs may have to be made.
         """

@@ -28,6 +28,7 @@ from fakebroker.broker.core.logs.produce_validation import (
     is_single_batch_of_open_transaction,
 )
 from fakebroker.broker.core.logs.request_scans import SHORT_BATCH_BYTES, RequestScans
+from fakebroker.broker.core.logs.unloaded_segments import before_append, has_unloaded
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
 from fakebroker.protocol.records.record_scan import LongScan
 from fakebroker.protocol.wire.layout import AnswerTemplate
@@ -165,12 +166,16 @@ def _plan(call: Call, request: ProduceRequest) -> _Plan:
 def _each_partition(
     call: Call, request: ProduceRequest, plan: _Plan, transaction: ProducedTransaction | None = None
 ) -> Steps[ProduceResponse]:
-    """Partition by partition. An append is one step; the scan of a long batch before it takes more of them."""
+    """Partition by partition. An append is one step; the scan of a long batch before it, and the load of the segment,
+    take more of them.
+    """
     response, scans, pace = ProduceResponse(), RequestScans(call.in_line), call.pace(PARTITIONS_PER_STEP)
     targets: list[ProduceTarget] = []
     for entry, topic in zip(plan.entries, plan.parts, strict=True):
         answers = []
         for part in topic:
+            if call.cluster.storage is not None and part.partition is not None and _is_unloaded(call, part.partition):
+                yield from before_append(part.partition.log, pace)
             answer = yield from _answer(call, part, request.acks, response, scans, transaction)
             answers.append(answer)
             if request.acks < 0 and part.partition is not None and not answer.error_code:
@@ -246,6 +251,12 @@ def _part(call: Call, topic: "Topic | None", index: int, records: bytes | None) 
     except AppendError as error:
         return _Part(index, error=error.append_content)
     return _Part(index, partition, batch)
+
+
+def _is_unloaded(call: Call, partition: "Partition") -> bool:
+    """Whether an append would use a segment that is not in memory."""
+    log = partition.used_log
+    return log is not None and has_unloaded(log) and not partition.error_for_access(call.node.id)
 
 
 def _answer(

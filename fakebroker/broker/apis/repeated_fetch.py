@@ -2,7 +2,7 @@
 
 Of v10 and later: in those before a topic's settings may forbid to read it (FT-17).
 Both kinds read with the functions that the handler reads with, and step back where it would do anything but answer at
-once with records and offsets: errors, waits, topics that came or went, settings that changed.
+once with records and offsets: errors, waits, topics that came or went, settings that changed, segments to be loaded.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +19,7 @@ from fakebroker.broker.core.logs.fetching import (
     LogReadResult,
     PartitionFetch,
     ReadResult,
+    is_any_unloaded,
     read_all,
 )
 from fakebroker.protocol.schema import FieldSpan
@@ -64,6 +65,8 @@ class RepeatedFullFetch(_FetchAgain):
             return None
         for at, fetch in enumerate(self.fetches, 1):
             fetch.offset = values[at]  # nobody else has it
+        if call.cluster.storage is not None and is_any_unloaded(self._targets):
+            return None
         done = read_all(call.cluster, self._targets, self.params)
         if not self.answers_at_once(done):
             return None
@@ -111,7 +114,9 @@ class RepeatedIncrementalFetch(_FetchAgain):
         if len(unread) > TARGETS_PER_STEP:
             return None
         targets = [(known.fetch, known.partition) for known in unread if known.partition is not None]
-        return read_all(call.cluster, targets, self.params) if len(targets) == len(unread) else None
+        if len(targets) < len(unread) or (call.cluster.storage is not None and is_any_unloaded(targets)):
+            return None
+        return read_all(call.cluster, targets, self.params)
 
     def _answer(self, call: Call, answers: list[Answer]) -> bytes | list[bytes]:
         if self.params.read_committed and _has_own_lists(read for _, read in answers):

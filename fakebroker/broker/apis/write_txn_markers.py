@@ -5,14 +5,16 @@ cluster do the same without a request (broker/core/transactions/completion.py); 
 `kafka-transactions abort`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.logs.delayed_produce import DelayedProduce, ProduceTarget, target_of
+from fakebroker.broker.core.logs.unloaded_segments import before_append
 from fakebroker.broker.core.topics import Partition
 from fakebroker.broker.core.transactions.producer import Producer
 from fakebroker.broker.core.transactions.transaction_markers import write_marker
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerPartitionResult,
@@ -46,7 +48,7 @@ def _in_steps(call: Call, request: WriteTxnMarkersRequest) -> Steps[WriteTxnMark
             results = codes.setdefault(marker.producer_id, {}).setdefault(topic.name, {})
             for index in dict.fromkeys(topic.partition_indexes):
                 partition = call.cluster.topics.partition(topic.name, index)
-                results[index] = _write(call, marker, partition)
+                results[index] = yield from _write(call, marker, partition, pace)
                 if partition is not None and not results[index]:
                     target = target_of(partition, call.node.id, _settling(results, index))
                     targets += [] if target is None else [target]
@@ -60,7 +62,9 @@ def _in_steps(call: Call, request: WriteTxnMarkersRequest) -> Steps[WriteTxnMark
     return None
 
 
-def _write(call: Call, marker: WritableTxnMarker, partition: Partition | None) -> ErrorCode:
+def _write(
+    call: Call, marker: WritableTxnMarker, partition: Partition | None, pace: Pace
+) -> Generator[None, None, ErrorCode]:
     """Append a marker to a partition that this broker leads; the error, or NONE."""
     if partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -70,6 +74,7 @@ def _write(call: Call, marker: WritableTxnMarker, partition: Partition | None) -
     if marker.producer_id < 0 or marker.producer_epoch < 0:  # Kafka fails to build such a batch
         return ErrorCode.UNKNOWN_SERVER_ERROR
     try:
+        yield from before_append(partition.log, pace)
         write_marker(
             call.cluster,
             partition,

@@ -1,7 +1,9 @@
 """What is in a .log file: its batches, and the arrays beside them that a segment in memory has."""
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import islice
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,42 +17,13 @@ from fakebroker.protocol.storage.indexes import OffsetIndexEntry, TimeIndexEntry
 if TYPE_CHECKING:
     from mmap import mmap
 
-    Int64s = array[int]
-else:
-    Int64s = array  # without a parameter, which it takes from Python 3.12 on only
+BATCHES_OF_PART = 500  # that are read without a pause, which takes less than 1 ms
+BYTES_OF_PART = 1 << 20
+BYTES_AS_A_BATCH = 1024  # to copy so much takes as long as to read a batch
+_NO_INDEX = 1 << 62  # bytes between two entries of an index that nobody asks for
 
 # Base offset, length, magic, checksum, last offset delta, max timestamp, producer id, number of records.
 _FIELDS = Struct(">qi4xbI2xi8xqq6xi").unpack_from
-
-
-class SegmentContent(NamedTuple):
-    """The whole batches of a .log file; `problem` says why reading ended before the end of the file."""
-
-    batches: list[bytes]
-    offsets: Int64s
-    ends: Int64s
-    times: RunningMaximum
-    first_timestamp_ms: int
-    end_offset: int  # one more than the last offset
-    problem: str | None
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of the whole batches."""
-        return self.ends[-1] if self.ends else 0
-
-    def put_into(self, segment: Segment, index_interval_bytes: int) -> None:
-        """Give a segment this content."""
-        segment.batches, segment.offsets, segment.ends = self.batches, self.offsets, self.ends
-        segment.times, segment.first_timestamp_ms = self.times, self.first_timestamp_ms
-        entries = unindexed_bytes = start = 0
-        for end in self.ends:
-            if unindexed_bytes > index_interval_bytes:
-                entries += 1
-                unindexed_bytes = 0
-            unindexed_bytes += end - start
-            start = end
-        segment.index_entries, segment.unindexed_bytes = entries, unindexed_bytes
 
 
 class NotWhole(Exception):
@@ -58,13 +31,14 @@ class NotWhole(Exception):
 
 
 def whole_batches(
-    data: "bytes | mmap", base_offset: int, *, check_crc: bool
+    data: "bytes | mmap", end_offset: int, position: int = 0, *, check_crc: bool
 ) -> Iterator[tuple[int, int, int, int, int, int, int]]:
     """Start, end, first offset, last offset, largest timestamp, producer id and number of records of each batch.
 
-    Raises NotWhole at the first batch that is not whole, or, with `check_crc`, is damaged.
+    They begin at `position`, where offsets up to `end_offset` are taken. Raises NotWhole at the first batch that is not
+    whole, or, with `check_crc`, is damaged.
     """
-    position, size, end_offset = 0, len(data), base_offset
+    size = len(data)
     while position < size:
         if size - position < HEADER_BYTES:
             raise NotWhole(f"{size - position} bytes at position {position} are too few for a batch")
@@ -81,24 +55,94 @@ def whole_batches(
         position = batch_end
 
 
+class SegmentContent:
+    """The whole batches of a .log file, as far as it was read, and the arrays beside them.
+
+    `problem` says why reading ended before the end of the file.
+    """
+
+    __slots__ = (
+        "_end_of_indexed",
+        "_index_interval_bytes",
+        "_looked_at",
+        "batches",
+        "end_offset",
+        "ends",
+        "first_timestamp_ms",
+        "index_entries",
+        "offsets",
+        "problem",
+        "times",
+    )
+
+    def __init__(self, base_offset: int, index_interval_bytes: int) -> None:
+        self.batches: list[bytes] = []
+        self.offsets, self.ends, self.times = array("q"), array("q"), RunningMaximum()
+        self.first_timestamp_ms = BEFORE_EVERY_TIMESTAMP
+        self.end_offset = base_offset  # one more than the last offset
+        self.problem: str | None = None
+        self.index_entries = 0
+        self._index_interval_bytes = index_interval_bytes
+        self._end_of_indexed = 0  # where the batch begins that has the last entry
+        self._looked_at = 0  # how many batches were counted for entries
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the whole batches."""
+        return self.ends[-1] if self.ends else 0
+
+    def read_on(self, data: "bytes | mmap", *, check_crc: bool = False) -> int:
+        """Read a part of the file, which is the same as before, up to the first batch that is not whole.
+
+        With `check_crc` a damaged one is not whole. Returns the cost in batches; 0 when all was read.
+        """
+        batches, before_bytes, largest_ms = self.batches, self.size_bytes, self.times.largest()
+        before, limit = len(batches), before_bytes + BYTES_OF_PART
+        offsets, ends, maxima = self.offsets, self.ends, self.times.maxima
+        found = whole_batches(data, self.end_offset, before_bytes, check_crc=check_crc)
+        try:
+            for start, end, offset, last_offset, max_ms, _, count in islice(found, BATCHES_OF_PART):
+                if count and max_ms > largest_ms:
+                    largest_ms = max_ms
+                maxima.append(largest_ms)
+                batches.append(data[start:end])
+                offsets.append(offset)
+                ends.append(end)
+                self.end_offset = last_offset + 1
+                if end > limit:
+                    break
+        except NotWhole as problem:
+            self.problem = str(problem)
+        if maxima and not before:
+            self.first_timestamp_ms = maxima[0]
+        self._count_entries()
+        return len(batches) - before + (self.size_bytes - before_bytes) // BYTES_AS_A_BATCH
+
+    def put_into(self, segment: Segment) -> None:
+        """Give a segment this content."""
+        segment.batches, segment.offsets, segment.ends = self.batches, self.offsets, self.ends
+        segment.times, segment.first_timestamp_ms = self.times, self.first_timestamp_ms
+        segment.index_entries, segment.unindexed_bytes = self.index_entries, self.size_bytes - self._end_of_indexed
+
+    def _count_entries(self) -> None:
+        """Count the entries of the offset index that the batches have which were read last, as `Segment.add` does."""
+        ends, interval_bytes = self.ends, self._index_interval_bytes
+        last = len(ends) - 1  # where it ends, no batch begins yet
+        while True:
+            at = bisect_right(ends, self._end_of_indexed + interval_bytes, self._looked_at)
+            if at >= last:
+                break
+            self.index_entries += 1
+            self._end_of_indexed, self._looked_at = ends[at], at
+        self._looked_at = max(last, 0)
+
+
 def read_content(data: "bytes | mmap", base_offset: int, *, check_crc: bool) -> SegmentContent:
     """Read the batches of a segment up to the first that is not whole, or, with `check_crc`, is damaged."""
-    batches: list[bytes] = []
-    offsets, ends, times = array("q"), array("q"), RunningMaximum()
-    end_offset, problem, first_ms = base_offset, None, BEFORE_EVERY_TIMESTAMP
-    try:
-        for start, end, offset, last_offset, max_ms, _, count in whole_batches(data, base_offset, check_crc=check_crc):
-            time_ms = max_ms if count else BEFORE_EVERY_TIMESTAMP
-            if not batches:
-                first_ms = time_ms
-            batches.append(data[start:end])
-            offsets.append(offset)
-            ends.append(end)
-            times.add(time_ms)
-            end_offset = last_offset + 1
-    except NotWhole as found:
-        problem = str(found)
-    return SegmentContent(batches, offsets, ends, times, first_ms, end_offset, problem)
+    content = SegmentContent(base_offset, _NO_INDEX)
+    while content.read_on(data, check_crc=check_crc):
+        pass
+    return content
 
 
 class CheckedContent(NamedTuple):

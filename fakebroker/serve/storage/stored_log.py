@@ -33,6 +33,7 @@ class StoredLog:
         self.log_start_offset = log.log_start_offset  # that is in the checkpoint
         self.recovery_point = log.log_start_offset  # up to where the disk itself has stored it
         self._flush_asked = log.log_start_offset  # up to where it stores it, or was asked to
+        self.has_unloaded = any(not each.is_loaded for each in log.segments.values())
         self._timers = timers
         self._on_change = on_change
         self._config: LogConfig | None = None  # that the next two are of

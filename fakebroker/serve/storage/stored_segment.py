@@ -1,6 +1,7 @@
 """A segment on disk, whose batches are read when something asks for them first: a start reads no records."""
 
 import logging
+from collections.abc import Generator
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
@@ -8,19 +9,30 @@ from typing import Any
 from fakebroker.broker.core.logs.segment import Segment
 from fakebroker.platform.files import regular_file
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.serve.storage.segment_content import CheckedContent, SegmentContent, read_content
+from fakebroker.protocol.pace import Pace
+from fakebroker.serve.storage.segment_content import CheckedContent, SegmentContent
 
 log = logging.getLogger("fakebroker")
+_NO_PAUSE = 1 << 62  # batches
 
 
 class StoredSegment(Segment):
     """A segment that reads its file on the first use of an attribute that it does not have yet.
 
     The slots of `Segment` are empty until then, and Python calls `__getattr__` for an empty slot: a segment that was
-    loaded, or never was on disk, costs nothing more than without this.
+    loaded, or never was on disk, costs nothing more than without this. Whoever can wait has it loaded in steps first
+    (core's unloaded_segments.py). Nothing of it is seen before all of it was read.
     """
 
-    __slots__ = ("_index_interval_bytes", "_largest_ms", "file_bytes", "next_offset", "path", "stored_count")
+    __slots__ = (
+        "_index_interval_bytes",
+        "_largest_ms",
+        "_reading",
+        "file_bytes",
+        "next_offset",
+        "path",
+        "stored_count",
+    )
 
     def __init__(
         self,
@@ -41,12 +53,19 @@ class StoredSegment(Segment):
         self._index_interval_bytes = index_interval_bytes
         self._largest_ms = largest_ms
         self.next_offset = next_offset
+        self._reading: SegmentContent | None = None  # what was read so far; all who wait for it go on with the same
 
     def __getattr__(self, name: str) -> Any:
         if name not in Segment.__slots__ or self.is_loaded:
             raise AttributeError(name)
-        self.load(self._read())
+        self._read_on(Pace(_NO_PAUSE))
         return getattr(self, name)
+
+    def load_in_steps(self, pace: Pace) -> Generator[None, None, None]:
+        """See Segment. Raises KafkaError(KAFKA_STORAGE_ERROR) for a file that cannot be read."""
+        while not self.is_loaded:
+            if not self._read_on(pace):
+                yield
 
     def checked(self, content: CheckedContent) -> None:
         """Be as a check has found the file."""
@@ -56,11 +75,6 @@ class StoredSegment(Segment):
     def is_loaded(self) -> bool:
         """Whether its batches are in memory."""
         return self.stored_count >= 0
-
-    def load(self, content: SegmentContent) -> None:
-        """Have this content, which was read from its file."""
-        self.stored_count = len(content.batches)
-        content.put_into(self, self._index_interval_bytes)
 
     @property
     def size_bytes(self) -> int:
@@ -73,6 +87,11 @@ class StoredSegment(Segment):
         return super().is_empty if self.is_loaded else not self.file_bytes
 
     @property
+    def knows_largest_timestamp(self) -> bool:
+        """Whether `largest_timestamp_ms` is known without the batches."""
+        return self.is_loaded or self._largest_ms is not None
+
+    @property
     def largest_timestamp_ms(self) -> int:
         """The largest timestamp; BEFORE_EVERY_TIMESTAMP when no search may find anything in it."""
         if self.is_loaded or self._largest_ms is None:
@@ -80,23 +99,35 @@ class StoredSegment(Segment):
         return self._largest_ms
 
     def bytes_between(self, offset: int, end: int) -> int:
-        """Bytes of the batches that a read of [offset, end) without a limit gives."""
-        next_offset = self.next_offset
-        if not self.is_loaded and next_offset is not None and offset <= self.base_offset and next_offset <= end:
-            return self.file_bytes
-        return super().bytes_between(offset, end)
+        """As `Segment.bytes_between`; as long as the batches are not in memory, at most so many."""
+        return super().bytes_between(offset, end) if self.is_loaded else self.file_bytes
 
-    def _read(self) -> SegmentContent:
-        """Raises KafkaError(KAFKA_STORAGE_ERROR) for a file that cannot be read."""
+    def _read_on(self, pace: Pace) -> bool:
+        """Go on reading until the pace is over; returns whether all is read and in memory.
+
+        Raises KafkaError(KAFKA_STORAGE_ERROR) for a file that cannot be read.
+        """
+        content = self._reading
+        if content is None:
+            content = self._reading = SegmentContent(self.base_offset, self._index_interval_bytes)
         try:
             with regular_file(self.path, "rb") as file, mapped(file.fileno(), self.path.stat().st_size) as data:
-                content = read_content(data, self.base_offset, check_crc=False)
+                while cost := content.read_on(data):
+                    if pace.is_over(cost):
+                        return False
         except OSError as error:
+            self._reading = None
             log.error("cannot read %s: %s", self.path, error.strerror or error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.path}: {error.strerror or error}") from None
+        self._have(content)
+        return True
+
+    def _have(self, content: SegmentContent) -> None:
         if content.problem is not None:
             log.error("%s: %s; what follows is not served", self.path, content.problem)
-        return content
+        self._reading = None
+        self.stored_count = len(content.batches)
+        content.put_into(self)
 
 
 class mapped:  # noqa: N801 - used like a function

@@ -4,15 +4,17 @@ Records are never decoded here: what is read are the stored batches themselves. 
 `ReplicaManager.readFromLog`, `DelayedFetch`.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.deadlines import Deadline, Timers
 from fakebroker.broker.core.logs.aborted import aborted_in_read
+from fakebroker.broker.core.logs.unloaded_segments import before_read, has_unloaded, is_unloaded_at
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.logs.log import PartitionLog
@@ -145,6 +147,27 @@ def read_in_steps(
         if some.size_bytes or targets_per_step > 1:
             yield
     return done
+
+
+def is_any_unloaded(targets: Iterable[FetchTarget]) -> bool:
+    """Whether a read would use segments that are not in memory (unloaded_segments.py)."""
+    return any(_is_unloaded(fetch, partition) for fetch, partition in targets)
+
+
+def _is_unloaded(fetch: PartitionFetch, partition: "Partition") -> bool:
+    log = partition.used_log
+    return log is not None and has_unloaded(log) and is_unloaded_at(log, fetch.offset)
+
+
+def load_in_steps(
+    cluster: "TopicsHost", targets: Iterable[FetchTarget], params: FetchParams, pace: Pace
+) -> Generator[None, None, None]:
+    """Load what a read of the targets uses. Raises KafkaError as `unloaded_segments.load` does."""
+    for fetch, partition in targets:
+        if not _is_unloaded(fetch, partition) or error_for_fetch(cluster, fetch, partition, params):
+            continue
+        if fetch.offset < last_fetchable_offset(partition.log, params):
+            yield from before_read(partition.log, fetch.offset, pace)
 
 
 def read_partition(

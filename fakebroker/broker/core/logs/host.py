@@ -32,6 +32,9 @@ class LogWatcher(Protocol):
 class LogStore(Protocol):
     """What keeps one log on a disk. It learns of appends as a waiter of the log."""
 
+    has_unloaded: bool
+    """Whether any segment may be on disk only (unloaded_segments.py); once none is, none ever will be."""
+
     def altered(self, offset: int) -> None:
         """Stored batches at or after the offset were changed or removed."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.broker.core.logs.unloaded_segments import BATCHES_PER_STEP, before_cleaning
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
@@ -177,10 +178,12 @@ class LogJobs:
         from fakebroker.broker.core.logs import retention
 
         due, passes = list[int](), self._cluster.timers.passes
-        pace = passes.pace(LOGS_PER_STEP)
+        pace, loading = passes.pace(LOGS_PER_STEP), passes.pace(BATCHES_PER_STEP)
         for log in list(self._logs):
             if pace.is_over():
                 yield
+            if log.config.compact == compact:
+                yield from retention.before_retention(log, passes.now.wall_ms, loading)
             if log in self._logs and log.config.compact == compact:
                 retention.retain(log, passes.now)
                 due_ms = retention.next_due_ms(log)
@@ -203,6 +206,9 @@ class LogJobs:
         """Clean a log if it is due. Returns when time alone will make more of it due."""
         from fakebroker.broker.core.logs import cleaner
 
+        if not self._is_compacted(log):
+            return None
+        yield from before_cleaning(log, self._cluster.timers.passes.pace(BATCHES_PER_STEP))
         if not self._is_compacted(log):
             return None
         cleanable = cleaner.measure(log, wall_ms)

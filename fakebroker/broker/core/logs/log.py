@@ -16,7 +16,7 @@ from fakebroker.broker.core.logs.config import LogConfig
 from fakebroker.broker.core.logs.host import LogPartition
 from fakebroker.broker.core.logs.leader_epochs import LeaderEpochs
 from fakebroker.broker.core.logs.log_time_index import LogTimeIndex
-from fakebroker.broker.core.logs.log_time_search import Search, search_batch, search_from
+from fakebroker.broker.core.logs.log_time_search import Search, find_by_timestamp, find_max_timestamp
 from fakebroker.broker.core.logs.pending_batches import DeferredBatch, DeferredRecords, PendingBatches
 from fakebroker.broker.core.logs.producers import Producers, Verification
 from fakebroker.broker.core.logs.segment import Segment
@@ -371,23 +371,19 @@ class PartitionLog:
 
         Raises KafkaError(CORRUPT_MESSAGE) when the batch was corrupted by a test.
         """
-        self.materialize_pending()
-        position = self._log_times().first_reaching(target_ms)
-        if position is None:
-            return None
-        segment, at = position
-        found = yield from search_from(self, segment, at, target_ms)
-        return found if found is not None and found.offset < end else None
+        return find_by_timestamp(self, target_ms, end)
 
     def find_max_timestamp(self, end: int) -> Search:
         """The first record with the largest timestamp of all, deleted or not (LO-16); None at or after `end`."""
-        self.materialize_pending()
-        position = self._log_times().largest()
-        if position is None:
-            return None
-        segment, at = position
-        found = yield from search_batch(self.name, segment.batches[at], segment.times.maxima[at], 0)
-        return found if found is not None and found.offset < end else None
+        return find_max_timestamp(self, end)
+
+    @property
+    def time_index(self) -> LogTimeIndex:
+        """What searches by time begin with."""
+        times = self._times
+        if times is None:
+            times = self._times = LogTimeIndex(self.segments.values(), self.log_start_offset)
+        return times
 
     def segment_starts(self, now_ms: int) -> list[tuple[int, int]]:
         """(first offset, time of the last write) of each segment, oldest first, and (end, now) after records (LO-18).
@@ -492,9 +488,3 @@ class PartitionLog:
         if self.waiters:
             for wake in list(self.waiters.values()):
                 wake(now)
-
-    def _log_times(self) -> LogTimeIndex:
-        times = self._times
-        if times is None:
-            times = self._times = LogTimeIndex(self.segments.values(), self.log_start_offset)
-        return times

@@ -2,7 +2,9 @@
 
 from fakebroker.broker.core.logs.log import PartitionLog
 from fakebroker.broker.core.logs.segment import Segment
+from fakebroker.broker.core.logs.unloaded_segments import Steps, has_unloaded, load
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 
 
 def retain(log: PartitionLog, now: Instant) -> None:
@@ -12,6 +14,24 @@ def retain(log: PartitionLog, now: Instant) -> None:
         count = rule(log, now.wall_ms)
         if count:
             log.delete_segments(count, now)
+
+
+def before_retention(log: PartitionLog, now_ms: int, pace: Pace) -> Steps:
+    """Load the segments whose times decide and are known from their batches only."""
+    while has_unloaded(log) and (segment := _first_unknown(log, now_ms)) is not None:
+        yield from load(log, segment, pace)
+
+
+def _first_unknown(log: PartitionLog, now_ms: int) -> Segment | None:
+    config, first = log.config, _oldest(log)
+    if first is None or not config.delete or config.retention_ms < 0:
+        return None
+    for segment in dict.fromkeys([first, *(each for each, _ in _deletable(log))]):
+        if not segment.knows_largest_timestamp:
+            return segment
+        if now_ms - _last_use_ms(segment) <= config.retention_ms:
+            return None
+    return None
 
 
 def next_due_ms(log: PartitionLog) -> int | None:

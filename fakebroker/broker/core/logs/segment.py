@@ -2,11 +2,13 @@
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Generator
 from struct import Struct
 from typing import cast
 
 from fakebroker.broker.core.logs.config import LogConfig
 from fakebroker.broker.core.logs.running_maximum import RunningMaximum
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.batch_format import LAST_OFFSET_DELTA_POSITION
 from fakebroker.protocol.records.search import BEFORE_EVERY_TIMESTAMP
 
@@ -52,6 +54,20 @@ class Segment:
         self.first_timestamp_ms = BEFORE_EVERY_TIMESTAMP  # the first batch's largest, from which segment.ms counts
         self.index_entries = 0  # Kafka's index files: they can be full (SE-1)
         self.unindexed_bytes = 0
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether its batches are in memory; those of a log on disk may not be (unloaded_segments.py)."""
+        return True
+
+    @property
+    def knows_largest_timestamp(self) -> bool:
+        """Whether `largest_timestamp_ms` is known without the batches."""
+        return True
+
+    def load_in_steps(self, pace: Pace) -> Generator[None, None, None]:  # noqa: ARG002
+        """Have its batches in memory; yields when the pace, which counts them, is over. Raises KafkaError."""
+        yield from ()
 
     @property
     def size_bytes(self) -> int:

@@ -5,6 +5,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.logs.segment import Segment, last_offset
+from fakebroker.broker.core.logs.unloaded_segments import BATCHES_PER_STEP, before_append, before_read, has_unloaded
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.batch import parse_header
 
 if TYPE_CHECKING:
@@ -17,10 +19,15 @@ _RECORDS_AT_ONCE = 500  # whose bytes are built together
 def batches_in_steps(log: "PartitionLog", end_offset: Callable[[], int]) -> Iterator[bytes | None]:
     """Every stored batch from the log's start to what `end_offset` says at last; None where a pause is due.
 
-    Pauses are for batches that have to be stored first (pending_batches.py). Whoever reads the batches makes others.
+    Pauses are for batches that have to be stored first (pending_batches.py), and for segments that have to be loaded;
+    the active one is, even if nothing is read of it. Whoever reads the batches makes others.
     """
-    offset = log.log_start_offset
+    offset, pace = log.log_start_offset, Pace(BATCHES_PER_STEP)
+    for _ in before_append(log, pace):
+        yield None
     while offset < end_offset():
+        for _ in before_read(log, offset, pace):
+            yield None
         found = _stored_from(log, offset)
         if not found:
             log.materialize_pending(_RECORDS_AT_ONCE)
@@ -47,6 +54,8 @@ def count_records(log: "PartitionLog", most: int) -> int:
     """How many records there are to read, as far as their offsets tell: at least so many. It stops beyond `most`."""
     count, next_offset = 0, log.log_start_offset
     segments: Iterable[Segment] = log.segments.values()
+    if has_unloaded(log):  # it is not loaded to be counted
+        return log.log_end_offset - next_offset
     for batch, base_offset in chain.from_iterable(zip(each.batches, each.offsets, strict=True) for each in segments):
         last = last_offset(batch, base_offset)
         count += max(last - max(base_offset, next_offset) + 1, 0)

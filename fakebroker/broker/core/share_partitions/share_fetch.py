@@ -4,6 +4,7 @@ Kafka: `ShareFetch`, `DelayedShareFetch`, `ShareFetchUtils`.
 """
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,6 +15,12 @@ from fakebroker.broker.core.logs.fetching import (
     PartitionFetch,
     longest_wait_ms,
     read_partition,
+)
+from fakebroker.broker.core.logs.unloaded_segments import (
+    BATCHES_PER_STEP,
+    before_read,
+    has_unloaded,
+    is_unloaded_at,
 )
 from fakebroker.broker.core.share_partitions.acquisition import Acquired, AcquireMode, Acquisition, BatchSpan
 from fakebroker.broker.core.share_partitions.sessions import TopicIdPartition
@@ -232,8 +239,9 @@ class ShareFetch:
         self, acquirable: Sequence[tuple[TopicIdPartition, SharePartition]], pace: Pace
     ) -> Generator[None, None, None]:
         """What each gives goes to `_found`; one that is dropped meanwhile gives nothing."""
-        left, room = self._params.max_records, self._params.max_bytes
+        left, room, loading = self._params.max_records, self._params.max_bytes, self._passes.pace(BATCHES_PER_STEP)
         for key, share_partition in acquirable:
+            yield from self._load_records(share_partition, loading)
             if share_partition.is_ended:
                 continue
             limit = min(room, self._params.max_bytes // len(acquirable))
@@ -243,6 +251,16 @@ class ShareFetch:
             room = max(room - sum(map(len, found.batches)), 0)
             if pace.is_over():
                 yield
+
+    def _load_records(self, share_partition: SharePartition, pace: Pace) -> Generator[None, None, None]:
+        """Load what is to be read next; a file that cannot be read is the error of the read itself."""
+        log = share_partition.partition.log
+        with suppress(KafkaError):
+            while has_unloaded(log) and not share_partition.is_ended:
+                offset = share_partition.fetch_offset
+                if not is_unloaded_at(log, offset):
+                    break
+                yield from before_read(log, offset, pace)
 
     def _acquired(
         self, share_partition: SharePartition, left: int, max_bytes: int, at_least_one: bool

@@ -20,7 +20,6 @@ from fakebroker.broker.core.share_state.states import NO_OFFSET, ShareState, Sta
 from fakebroker.broker.core.share_state.states import SharePartition as SharePartitionKey
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import finished
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.share_state.asking import ShareStateNode
@@ -132,27 +131,36 @@ class SharePartition:
         return self._fetch_offset
 
     def _loaded(self, code: ErrorCode, state: ShareState, now: Instant) -> None:
-        waiting, self._loading = self._loading or [], None
         code = error_of_coordinator(code)
+        if code or self.is_ended or state.start_offset != NO_OFFSET:
+            self._begin_at(state, (code, state.start_offset), now)
+        else:
+            self.node.cluster.timers.passes.begin(self._first_offset(now), partial(self._begin_at, state), now)
+
+    def _begin_at(self, state: ShareState, start: tuple[ErrorCode, int], now: Instant) -> None:
+        """The state is known, and the offset to begin at, or why it is not."""
+        waiting, self._loading = self._loading or [], None
+        code, offset = start
         if not code and not self.is_ended:
             self._state_epoch = state.state_epoch
-            start = self._first_offset(now) if state.start_offset == NO_OFFSET else state.start_offset
-            if start is None:
-                code = ErrorCode.OFFSET_NOT_AVAILABLE
-            else:
-                self.window = RecordWindow.stored(start, state.batches)
+            self.window = RecordWindow.stored(offset, state.batches)
         for each in waiting:
             each(code, now)
 
-    def _first_offset(self, now: Instant) -> int | None:
-        """Where a share partition begins that was never read (SGP-1); None if no record is young enough."""
+    def _first_offset(self, now: Instant) -> Generator[None, None, tuple[ErrorCode, int]]:
+        """Where a share partition begins that was never read (SGP-1), in steps; OFFSET_NOT_AVAILABLE if no record is
+        young enough.
+        """
         reset, log = self.settings.offset_reset, self.partition.log
         if reset == EARLIEST:
-            return log.log_start_offset
+            return ErrorCode.NONE, log.log_start_offset
         if reset == LATEST or isinstance(reset, str):
-            return log.high_watermark
-        found = finished(log.find_by_timestamp(now.wall_ms - reset, log.high_watermark))
-        return None if found is None else found.offset
+            return ErrorCode.NONE, log.high_watermark
+        try:
+            found = yield from log.find_by_timestamp(now.wall_ms - reset, log.high_watermark)
+        except KafkaError as error:
+            return error.code, NO_OFFSET
+        return (ErrorCode.OFFSET_NOT_AVAILABLE, NO_OFFSET) if found is None else (ErrorCode.NONE, found.offset)
 
     # -- acquiring ------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ Kafka: `TransactionMarkerChannelManager`, `TransactionMarkerRequestCompletionHan
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.broker.core.coordinator.runtime.process_steps import ProcessSteps, Steps
+from fakebroker.broker.core.logs.unloaded_segments import BATCHES_PER_STEP, before_append
 from fakebroker.broker.core.transactions.states import TransactionInput, TransactionState
 from fakebroker.broker.core.transactions.transaction import Transaction
 from fakebroker.broker.core.transactions.transaction_markers import write_marker
@@ -97,13 +98,15 @@ class Completions:
     def _write(self, ending: _Ending) -> Steps:
         """Write markers that are missing, in steps; when none is, the transaction is complete."""
         transaction, passes = ending.transaction, self._shard.timers.passes
-        pace = passes.pace(MARKERS_PER_STEP)
+        pace, loading = passes.pace(MARKERS_PER_STEP), passes.pace(BATCHES_PER_STEP)
         for each in list(transaction.partitions):
             if pace.is_over():
                 yield
             topic = self._shard.cluster.topics.get(each.topic)
             partition = None if topic is None else topic.partition(each.partition)
             try:
+                if partition is not None and self._is_reached(partition):
+                    yield from before_append(partition.log, loading)
                 if partition is None or self._is_written(ending, partition, passes.now):
                     del transaction.partitions[each]
             except KafkaError as error:
