@@ -63,7 +63,8 @@ def load_segments(folder: Path, config: LogConfig, recovery_point: int | None) -
     segments = []
     for number, offset in enumerate(offsets):
         following = offsets[number + 1] if number + 1 < len(offsets) else None
-        segments.append(_segment(folder, offset, following, config))
+        has_times = following is not None or recovery_point is None  # a clean stop writes those of the active one
+        segments.append(_segment(folder, offset, following, config, has_times=has_times and not config.compact))
     if not segments:
         return LoadedSegments([], 0, {}, files)
     checked = {}
@@ -102,12 +103,10 @@ def _complete_swap(folder: Path, path: Path, base_offset: int) -> None:
     path.rename(folder / file_name(base_offset, names.LOG))
 
 
-def _segment(folder: Path, offset: int, following: int | None, config: LogConfig) -> StoredSegment:
+def _segment(folder: Path, offset: int, following: int | None, config: LogConfig, *, has_times: bool) -> StoredSegment:
     path = folder / file_name(offset, names.LOG)
     status = regular_status(path)
-    largest_ms = None
-    if following is not None and not config.compact:
-        largest_ms = _largest_timestamp_ms(folder / file_name(offset, names.TIME_INDEX), offset)
+    largest_ms = _largest_timestamp_ms(folder / file_name(offset, names.TIME_INDEX), offset) if has_times else None
     modified_ms = status.st_mtime_ns // 1_000_000
     interval_bytes = config.index_interval_bytes
     return StoredSegment(path, offset, status.st_size, modified_ms, interval_bytes, largest_ms, following)

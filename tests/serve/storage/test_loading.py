@@ -9,7 +9,7 @@ import pytest
 
 from fakebroker import VirtualBroker
 from fakebroker.serve.storage.stored_segment import StoredSegment
-from tests.support.data_directories import SETTINGS, SMALL, Life, kept
+from tests.support.data_directories import DAY_MS, SETTINGS, SMALL, Life, kept
 
 DATA = "orders-0/00000000000000000000.log"
 
@@ -97,6 +97,19 @@ def test_a_clean_start_reads_no_records(tmp_path: Path) -> None:
         broker.client("client").fetch("orders", 0, 2)
         assert [each.is_loaded for each in segments if isinstance(each, StoredSegment)] == [False, True, False]
         assert kept(broker) == expected
+
+
+def test_passes_read_no_records_after_a_clean_stop(life: Life) -> None:
+    """Retention knows the time of the active segment, too, so it is read for nobody."""
+    for value in (b"one", b"two"):
+        life.client.produce("orders", 0, [value], timestamp_ms=life.broker._broker_clock.now().wall_ms)
+    life.broker.stop()
+    with VirtualBroker(data=life.copy(), **life.options) as broker:
+        log = broker._engine.cluster.topics.partition("orders", 0).log  # type: ignore[union-attr]
+        broker.pass_time(s=6 * DAY_MS // 1000)
+        assert [each.is_loaded for each in log.segments.values()] == [False]
+        broker.pass_time(s=2 * DAY_MS // 1000)
+        assert (log.log_start_offset, log.size_bytes) == (2, 0)
 
 
 def test_damage_ends_the_log(life: Life, caplog: pytest.LogCaptureFixture) -> None:
