@@ -21,6 +21,8 @@ from fakebroker.protocol.wire.messages.alter_partition_reassignments import (
     ReassignableTopicResponse,
 )
 
+SEGMENTS_PER_STEP = 50  # that are copied into the data directory of another broker
+
 
 class _Move(NamedTuple):
     """Where a partition is to be: at `replicas`, without those that it leaves."""
@@ -57,7 +59,10 @@ def _in_steps(call: Call, request: AlterPartitionReassignmentsRequest) -> Steps[
             answers.append(_planned(call, topic.name, entry, keep_length, moves))
             if pace.is_over():
                 yield
+    of_segments = call.pace(SEGMENTS_PER_STEP)
     for partition, move in moves.items():
+        if call.cluster.storage is not None:
+            yield from call.cluster.storage.copied_ahead(partition, move.target, of_segments)
         if call.cluster.topics.by_id(partition.topic.id) is not None:  # not deleted meanwhile
             reassign(partition, move.target, call.now)
         if pace.is_over(cost_of_move(partition)):

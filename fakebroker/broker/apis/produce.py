@@ -108,9 +108,7 @@ def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
         plan = plan.failed(failure)
     steps = _each_partition(call, request, plan, transaction)
     if not transaction.has_several_producers:
-        transaction.ask(lambda: call.connection.work(call, steps, must_finish=True))
-        if not transaction.is_answered:
-            return None
+        steps = _after_question(call, transaction, steps)
     return call.work(steps, must_finish=True)
 
 
@@ -194,6 +192,20 @@ def _each_partition(
     else:
         _without_answer(call, response)
     return None
+
+
+def _after_question(
+    call: Call, transaction: ProducedTransaction, steps: Steps[ProduceResponse]
+) -> Steps[ProduceResponse]:
+    """Take the steps after the coordinator has answered. It is asked for all partitions at once, which need their logs
+    then; to make very many takes long.
+    """
+    pace = call.pace(PARTITIONS_PER_STEP)
+    for _ in transaction.logs():
+        if pace.is_over():
+            yield
+    transaction.ask(lambda: call.connection.work(call, steps, must_finish=True))
+    return (yield from steps) if transaction.is_answered else None
 
 
 def _unreplicated(

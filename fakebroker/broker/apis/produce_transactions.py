@@ -5,7 +5,7 @@ says that the partition is in the transaction (TX-6); from v12 on the coordinato
 `ReplicaManager.handleProduceAppend`, `maybeSendPartitionsToTransactionCoordinator`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.apis.call import Call
@@ -23,6 +23,7 @@ from fakebroker.protocol.records.batch_format import (
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 
 if TYPE_CHECKING:
+    from fakebroker.broker.core.logs.log import PartitionLog
     from fakebroker.broker.core.logs.producers import Verification
     from fakebroker.broker.core.topics import Partition
 
@@ -72,6 +73,17 @@ class ProducedTransaction:
         """Whether the batches are of more than one producer id and epoch: such a request is refused as a whole."""
         return len({(header.producer_id, header.producer_epoch) for header in self._headers.values()}) > 1
 
+    def logs(self) -> "Iterator[PartitionLog]":
+        """The logs that `ask` needs; one that was not used yet is made."""
+        for partition in list(self._headers) if self._is_verifying else ():
+            if self._is_here(partition):
+                yield partition.log
+
+    def _is_here(self, partition: "Partition") -> bool:
+        """Whether this broker leads it. Where it does not, the batch is refused later, without a question."""
+        is_there = self._call.cluster.topics.by_id(partition.topic.id) is partition.topic
+        return is_there and not partition.error_for_access(self._call.node.id)
+
     def ask(self, on_late_answer: Callable[[], None]) -> None:
         """Ask the coordinator for the partitions without an open transaction, if there are any.
 
@@ -110,20 +122,17 @@ class ProducedTransaction:
         if not (self._is_verifying and self._call.cluster.behaviours.verification_checks_epoch):
             return
         for partition, header in list(self._headers.items()):
-            producer = partition.log.producers.get(header.producer_id)
-            is_fenced = producer is not None and header.producer_epoch < producer.epoch
-            if producer is not None and is_fenced and not partition.error_for_access(self._call.node.id):
+            log = partition.used_log
+            producer = None if log is None else log.producers.get(header.producer_id)
+            if producer is not None and header.producer_epoch < producer.epoch and self._is_here(partition):
                 del self._headers[partition]
                 self._fenced[partition] = producer.epoch
 
     def _begin_verifications(self) -> None:
-        """For the partitions to ask for. Those that this broker does not lead are refused later, without a question."""
+        """For the partitions to ask for."""
         for partition, header in self._headers.items() if self._is_verifying else ():
-            producers = partition.log.producers
             producer = header.producer_id, header.producer_epoch
-            if producers.is_in_transaction(*producer):
-                continue
-            if not partition.error_for_access(self._call.node.id):
+            if self._is_here(partition) and not partition.log.producers.is_in_transaction(*producer):
                 self._verifications[partition] = partition.log.begin_verification(
                     *producer, header.base_sequence, self._call.now, is_tv2=self._is_tv2
                 )

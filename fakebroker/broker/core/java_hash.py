@@ -24,13 +24,22 @@ def java_hash(text: str) -> int:
     return h
 
 
-@lru_cache(maxsize=1 << 16)  # nearly every request of a group asks for the same few
+LONGEST_KEPT = 256  # characters of a name that a cache remembers: a client may send names of 32 KB, each once
+
+
 def partition_of(key: str, partitions: int) -> int:
     """The partition of an internal topic that a group or transactional id belongs to (FC-2)."""
+    return _known_partition(key, partitions) if len(key) <= LONGEST_KEPT else _partition(key, partitions)
+
+
+def _partition(key: str, partitions: int) -> int:
     h = java_hash(key)
     if h == 1 << 31:  # Math.abs(Integer.MIN_VALUE) is 0 in Kafka's own version
         return 0
     return (h if h < 1 << 31 else (1 << 32) - h) % partitions
+
+
+_known_partition = lru_cache(maxsize=1 << 16)(_partition)  # nearly every request of a group asks for the same few
 
 
 def hash_map_order(names: Iterable[str]) -> list[str]:

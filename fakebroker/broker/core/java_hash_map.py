@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Generic, TypeVar
 
-from fakebroker.broker.core.java_hash import java_hash
+from fakebroker.broker.core.java_hash import LONGEST_KEPT, java_hash
 
 # What Kafka's assignors put into tables: member ids, topic ids, partitions or indexes, partitions with their topics.
 Key = str | bytes | int | tuple[bytes, int]
@@ -19,13 +19,16 @@ V = TypeVar("V")
 _USUAL_BUCKETS = 16  # of a table that was made without saying how much it will hold
 
 
-@lru_cache(maxsize=1 << 14)  # the same members and topics come with every assignment
 def hash_code(key: Key) -> int:
     """What `hashCode()` gives for a key, as unsigned 32 bit.
 
     A string is a String, 16 bytes are a Kafka Uuid, an int is an Integer that is not negative, and a pair of a topic id
     and a partition is Kafka's record TopicIdPartition.
     """
+    return _hash_code(key) if isinstance(key, str) and len(key) > LONGEST_KEPT else _known_hash_code(key)
+
+
+def _hash_code(key: Key) -> int:
     if isinstance(key, int):
         return key
     if isinstance(key, str):
@@ -34,6 +37,9 @@ def hash_code(key: Key) -> int:
         return hash_code(key[0]) * 31 + key[1] & 0xFFFFFFFF
     bits = int.from_bytes(key[:8]) ^ int.from_bytes(key[8:])
     return (bits >> 32 ^ bits) & 0xFFFFFFFF
+
+
+_known_hash_code = lru_cache(maxsize=1 << 14)(_hash_code)  # the same members and topics come with every assignment
 
 
 class JavaHashMap(dict[K, V], Generic[K, V]):

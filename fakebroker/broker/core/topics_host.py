@@ -1,6 +1,6 @@
 """What topics and partitions need of the cluster, of its brokers and of what keeps its state."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -8,6 +8,7 @@ from fakebroker.broker.core.deadlines import Timers
 from fakebroker.broker.release import Behaviours
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.logs.host import LogWatcher
@@ -64,6 +65,12 @@ class Storage(Protocol):
 
     def metadata_changed(self, what: "What") -> None:
         """A topic exists now, was changed or is deleted; or replicas or leader of a partition; or a part or entry."""
+
+    def copied_ahead(self, partition: "Partition", replicas: Sequence[int], pace: Pace) -> Generator[None, None, None]:
+        """Copy a partition's log to brokers that are about to get it, in steps: the move itself is short then.
+
+        A segment is one unit of the pace.
+        """
 
 
 class TopicsHost(Protocol):

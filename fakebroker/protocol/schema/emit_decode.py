@@ -7,7 +7,7 @@ In the generated code `data` is the input and `p` the position. The decoder of H
         n1, = unpack_h(data, p)                         # the length of group_id, an int16
         if n1 < 0: raise null_error()
         e = p + 2 + n1
-        o.group_id = data[p + 2:e].decode("utf-8", "replace")
+        o.group_id = data[p + 2:e].decode("utf-8", "fakebroker.replaced")
         p = e
         o.generation_id, n2 = unpack_ih(data, p)        # two fixed-size values, one call
         ...
@@ -27,7 +27,7 @@ Three things make it fast, and the emitter (`Decoder`) keeps a piece of state fo
 from struct import calcsize
 
 from fakebroker.protocol.schema.message import Declaration, Message
-from fakebroker.protocol.schema.runtime import array_reader
+from fakebroker.protocol.schema.runtime import REPLACED, array_reader
 from fakebroker.protocol.schema.source import FunctionSource, field_targets, format_paths
 from fakebroker.protocol.schema.types import STRING, ArrayOf, FieldSpec, Primitive
 
@@ -235,7 +235,7 @@ class Decoder:
             self.source.add(f"if {n}{'' if self.flexible else ' >= 0'}:")
             self.source.depth += 1
         self.source.add(f"e = {self.at(self.ahead - less)} + {n}")
-        tail = '.decode("utf-8", "replace")' if kind is STRING else ""
+        tail = f'.decode("utf-8", "{REPLACED}")' if kind is STRING else ""
         if kind is STRING and nullable:
             tail += f' if {n} > {less} else ""'  # such strings (metadata, instance ids) are mostly empty
         self.source.add(f"{target} = {self.data}[{self.at(self.ahead)}:e]{tail}", path)

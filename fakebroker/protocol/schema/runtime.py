@@ -3,6 +3,7 @@
 Varints here are Kafka's unsigned ones: seven bits a byte, lowest first, five bytes at most.
 """
 
+import codecs
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -38,6 +39,24 @@ def encode_unsigned_varint(value: int) -> bytes:
 
 # Compact lengths by what is measured: LENGTHS[n] encodes n for 0 <= n < 127, and LENGTHS[-1], the last entry, null.
 LENGTHS = [encode_unsigned_varint(n + 1) for n in range(127)] + [b"\0"]
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    """U+FFFD in the place of what is not UTF-8, as in Java, up to the end of the text.
+
+    It has three bytes where there may have been one. Raises WireError if the text is too long then: it could neither be
+    stored nor answered. Kafka fails at that later.
+    """
+    assert isinstance(error, UnicodeDecodeError)
+    rest = error.object[error.start :].decode("utf-8", "replace")
+    size_bytes = error.start + len(rest.encode())
+    if size_bytes > MAX_STRING_BYTES:
+        raise WireError(f"a string that is not UTF-8 has {size_bytes} bytes with U+FFFD, more than {MAX_STRING_BYTES}")
+    return rest, len(error.object)
+
+
+REPLACED = "fakebroker.replaced"  # how strings are decoded: the name of that function, which is called for errors only
+codecs.register_error(REPLACED, _replaced)
 
 
 def long_string(length: int) -> bytes:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.schema import Message
-from fakebroker.protocol.schema.runtime import read_tags
+from fakebroker.protocol.schema.runtime import REPLACED, read_tags
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.registry import APIS, Api
 
@@ -75,7 +75,7 @@ def _read_client_id(frame: bytes, size: int) -> tuple[str | None, int]:
     end = _REQUEST.size + max(0, size)
     if end > len(frame):
         raise WireError(f"a client id of {size} bytes does not fit into a frame of {len(frame)} bytes")
-    return None if size < 0 else frame[_REQUEST.size : end].decode("utf-8", "replace"), end
+    return None if size < 0 else frame[_REQUEST.size : end].decode("utf-8", REPLACED), end
 
 
 def encode_request(request: Message, version: int, correlation_id: int, client_id: str | None) -> bytes:

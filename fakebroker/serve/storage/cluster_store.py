@@ -7,16 +7,16 @@ segment is closed, as `flush.messages` and `flush.ms` say, and by a clean stop.
 import logging
 import shutil
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.metadata_parts import MetadataPart
 from fakebroker.broker.core.topics import Partition, Topic
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import finished
+from fakebroker.protocol.pace import Pace, finished
 from fakebroker.protocol.records.metadata_records import encode_metadata_record
 from fakebroker.protocol.records.metadata_records_schema import NoOpRecord
 from fakebroker.protocol.schema import Message
@@ -25,6 +25,7 @@ from fakebroker.protocol.storage.names import PartitionFolder
 from fakebroker.serve.storage.data_directory import DataDirectory
 from fakebroker.serve.storage.disk import cause
 from fakebroker.serve.storage.flusher import Flusher
+from fakebroker.serve.storage.log_directory import files_in
 from fakebroker.serve.storage.metadata_changes import MetadataChanges
 from fakebroker.serve.storage.metadata_log import batches_of
 from fakebroker.serve.storage.partition_files import PartitionFiles
@@ -36,9 +37,14 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.logs.log import PartitionLog
     from fakebroker.broker.core.topics_host import What
 
+T = TypeVar("T")
+
 log = logging.getLogger("fakebroker")
-FOLDERS_PER_STEP = 100  # that are removed, each with its files
-FOLDER_S = 0.001  # what it takes to make one with its files, roughly
+FILES_PER_STEP = 500  # that are removed
+# What it takes to write for one copy of a log, roughly.
+FOLDER_S = 0.001  # a folder that is made, with its files
+SEGMENT_S = 0.001  # a segment that begins, with the indexes of the one before
+WRITE_S = 0.0002  # what was appended, or a file that is replaced
 
 
 class LostReplica(NamedTuple):
@@ -62,7 +68,7 @@ class ClusterStore:
         self.data = data
         self.failed: dict[int, OSError] = {}  # by node id
         self.lost: list[LostReplica] = []  # that the engine does not know of yet
-        self.ahead_s = 0.0  # of making folders, for all that has happened since the start
+        self.ahead_s = 0.0  # of writing, for all that has happened since the start
         self._left_alone: dict[StoredLog, None] = {}  # with replicas that are offline
         self._cluster = cluster
         self._metadata_changes = MetadataChanges(cluster, data.image, data.ids)
@@ -108,6 +114,20 @@ class ClusterStore:
         if isinstance(what, Partition) and self._stored(what) is not None:  # it may have other replicas
             self.ahead_s += FOLDER_S * len(self._new_holders(what))
 
+    def copied_ahead(self, partition: Partition, replicas: Sequence[int], pace: Pace) -> Generator[None, None, None]:
+        """See Storage. The copies are partial, and nothing else is written to them, until the partition has moved."""
+        stored = self._stored(partition)
+        if stored is None or len(stored.log.segments) < 2:  # the move itself makes the folder
+            return
+        present = [copy.directory.node_id for copy in stored.copies]
+        for node_id in [each for each in replicas if each in self.data.directories and each not in present]:
+            copy = self.new_copy(stored.log, node_id)
+            copy.is_partial = True
+            stored.copies.append(copy)
+            while copy in stored.copies and self._do(node_id, copy.copy_next):
+                if pace.is_over():
+                    yield
+
     def keep_everything(self) -> None:
         """The directory is empty: all that the cluster has is new."""
         self._changed.update(dict.fromkeys((MetadataPart.FEATURES, MetadataPart.NODES, *MetadataPart)))
@@ -148,8 +168,12 @@ class ClusterStore:
         assert isinstance(partition, Partition)
         return partition
 
-    def _log_changed(self, stored: StoredLog) -> None:
-        self._dirty[stored] = None
+    def _log_changed(self, stored: StoredLog, begins_segment: bool) -> None:
+        if stored not in self._dirty:
+            self._dirty[stored] = None
+            self.ahead_s += WRITE_S * len(stored.copies)
+        if begins_segment:
+            self.ahead_s += SEGMENT_S * len(stored.copies)
 
     # Writing
 
@@ -178,14 +202,15 @@ class ClusterStore:
         self._remove_gone(now)
         return [node_id for node_id in self.failed if node_id not in before]
 
-    def _do(self, node_id: int, action: Callable[..., object], *arguments: object) -> None:
-        """Do something in a broker's directory, unless the directory has failed."""
+    def _do(self, node_id: int, action: Callable[..., T], *arguments: object) -> T | None:
+        """Do something in a broker's directory, and return its result; None if the directory has failed."""
         if node_id in self.failed:
-            return
+            return None
         try:
-            self.data.spare.run(action, *arguments)
+            return self.data.spare.run(action, *arguments)
         except OSError as error:
             self._fail(node_id, error)
+            return None
 
     def _fail(self, node_id: int, error: OSError) -> None:
         self.failed[node_id] = error
@@ -307,7 +332,7 @@ class ClusterStore:
         node_id, partition = copy.directory.node_id, self._partition_of(stored.log)
         if node_id in partition.offline:
             self._left_alone[stored] = None
-        elif node_id not in self.failed:
+        elif node_id not in self.failed and not copy.is_partial:
             try:
                 self.data.spare.run(stored.write, copy, now)
             except OSError as error:
@@ -345,12 +370,15 @@ class ClusterStore:
             self._cluster.timers.passes.begin(self._removed_in_steps(), self._removed, now)
 
     def _removed_in_steps(self) -> Generator[None, None, None]:
-        pace = self._cluster.timers.passes.pace(FOLDERS_PER_STEP)
+        pace = self._cluster.timers.passes.pace(FILES_PER_STEP)
         while self._gone:
-            node_id, folder = self._gone.popleft()
+            node_id, folder = self._gone[0]  # a stop in between begins with it again
+            for path in self._do(node_id, files_in, folder) or ():
+                self._do(node_id, path.unlink, True)  # it may be missing
+                if pace.is_over():
+                    yield
             self._do(node_id, shutil.rmtree, folder)
-            if pace.is_over():
-                yield
+            self._gone.popleft()
 
     def _removed(self, _nothing: None, _now: Instant) -> None:
         self._is_removing = False
@@ -363,6 +391,9 @@ class ClusterStore:
         gone = [each for each in stored.copies if each.directory.node_id not in holders]
         new = [self.new_copy(stored.log, node_id) for node_id in self._new_holders(partition)]
         stored.copies += new
+        new = [each for each in stored.copies if each.is_partial and each not in gone] + new
+        for copy in new:
+            copy.is_partial = False
         if new:
             stored.stored_until(stored.log.log_start_offset)
             self._dirty[stored] = None

@@ -41,6 +41,12 @@ def is_in_use(path: Path) -> bool:
     return path.resolve() in _IN_USE
 
 
+def files_in(folder: Path) -> list[Path]:
+    """What is in a folder, but for folders. Raises OSError."""
+    with os.scandir(folder) as entries:
+        return [folder / each.name for each in entries if not each.is_dir(follow_symlinks=False)]
+
+
 class LogDirectory:
     """The log directory of one broker, locked from `open` to `close`."""
 

@@ -67,6 +67,7 @@ class PartitionFiles:
         self._current = self._written[stored[-1].base_offset] if stored else None
         self._epochs = log.epochs.entries() if stored else []
         self.is_whole = bool(stored)  # whether the folder is there
+        self.is_partial = False  # a copy ahead of a move: `copy_next` may write to it, nothing else
         self._is_restructured = False
         self._altered_from: int | None = None
         self._is_changed = False  # since indexes and producers were written
@@ -81,10 +82,7 @@ class PartitionFiles:
 
     def write(self) -> int:
         """Bring the files up to date with the log, whose pending batches are stored; returns the bytes written."""
-        if not self.is_whole:
-            self._make()
-        if self._is_restructured or self._altered_from is not None:
-            self._restructure()
+        self._prepare()
         log = self._log
         active = log.active_segment
         current = self._current
@@ -97,6 +95,17 @@ class PartitionFiles:
             self.write_epochs()
         return written_bytes
 
+    def copy_next(self) -> bool:
+        """Write one more closed segment of a partial copy; returns whether there was one."""
+        self._prepare()
+        log, last = self._log, self._current
+        later = log.segments.irange(None if last is None else last.segment.base_offset, inclusive=(False, True))
+        base_offset = next(later, log.active_segment.base_offset)
+        if base_offset == log.active_segment.base_offset:
+            return False
+        self._write_segment(log.segments[base_offset])
+        return True
+
     @property
     def written_until(self) -> int:
         """The offset after the last batch that is in the files."""
@@ -107,6 +116,12 @@ class PartitionFiles:
         if count == _UNKNOWN or count == len(segment.batches):
             return segment.last_offset + 1
         return segment.offsets[count] if count else segment.base_offset
+
+    def _prepare(self) -> None:
+        if not self.is_whole:
+            self._make()
+        if self._is_restructured or self._altered_from is not None:
+            self._restructure()
 
     def _make(self) -> None:
         self.folder.mkdir(exist_ok=True)
@@ -140,18 +155,22 @@ class PartitionFiles:
         first = self._log.segments.keys()[0] if self._current is None else self._current.segment.base_offset
         written_bytes = 0
         for base_offset in list(self._log.segments.irange(first)):
-            segment: Segment = self._log.segments[base_offset]
-            written = self._written.get(base_offset)
-            if written is None:
-                written = self._written[base_offset] = _Written(segment, self.folder)
-                self.directory.disk.cut(written.path, 0)
-            written_bytes += self._append(written)
-            if segment is not active:
-                self._write_indexes(segment)
-                self.directory.disk.release(written.path)
-            self._current = written
+            written_bytes += self._write_segment(self._log.segments[base_offset])
         self._write_transactions(active.base_offset)
         self._write_producers()
+        return written_bytes
+
+    def _write_segment(self, segment: Segment) -> int:
+        """Write what the file of a segment does not have, and its indexes if it is closed; returns the bytes."""
+        written = self._written.get(segment.base_offset)
+        if written is None:
+            written = self._written[segment.base_offset] = _Written(segment, self.folder)
+            self.directory.disk.cut(written.path, 0)
+        written_bytes = self._append(written)
+        if segment is not self._log.active_segment:
+            self._write_indexes(segment)
+            self.directory.disk.release(written.path)
+        self._current = written
         return written_bytes
 
     # Segments that were deleted or replaced
@@ -314,8 +333,7 @@ def _transactions_in(log: "PartitionLog", base_offset: int) -> list[TransactionI
     next_offset = next(log.segments.irange(base_offset, inclusive=(False, True)), log.log_end_offset)
     return [
         TransactionIndexEntry(each.producer_id, each.first_offset, each.marker_offset, each.last_stable_offset)
-        for each in log.aborted.entries
-        if base_offset <= each.marker_offset < next_offset
+        for each in log.aborted.marked_between(base_offset, next_offset)
     ]
 
 

@@ -7,9 +7,11 @@ finds none left would take the log directory offline, as in Kafka; here it gets 
 import errno
 import os
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
 from fakebroker.platform.files import OPEN_FLAGS
+
+T = TypeVar("T")
 
 COUNT: Final = 16
 _NONE_LEFT: Final = (errno.EMFILE, errno.ENFILE)
@@ -30,18 +32,21 @@ class SpareDescriptors:
         self._close_files = close_files
         self._kept: list[int] = []
 
-    def run(self, action: Callable[..., object], *arguments: object) -> None:
-        """Do something with files, once more if there was no descriptor left for it. Raises OSError."""
+    def run(self, action: Callable[..., T], *arguments: object) -> T:
+        """Do something with files, once more if there was no descriptor left for it; returns its result.
+
+        Raises OSError.
+        """
         if len(self._kept) < COUNT:
             self._fill()
         try:
-            action(*arguments)
+            return action(*arguments)
         except OSError as error:
             if not are_used_up(error):
                 raise
             self.close()
             self._close_files()
-            action(*arguments)
+            return action(*arguments)
 
     def close(self) -> None:
         """Close them."""

@@ -16,7 +16,8 @@ _NEVER = 2**63 - 1
 
 
 class StoredLog:
-    """Keeps one log (core's `LogStore`). `on_change` is called when there is something to write.
+    """Keeps one log (core's `LogStore`). `on_change` is called when there is something to write: with this, and whether
+    a segment has begun, or others are gone or replaced.
 
     It learns of appends as a waiter of the log, so that a log that is not stored pays nothing.
     """
@@ -26,7 +27,7 @@ class StoredLog:
         log: "PartitionLog",
         copies: Sequence[PartitionFiles],
         timers: Timers,
-        on_change: Callable[["StoredLog"], None],
+        on_change: Callable[["StoredLog", bool], None],
     ) -> None:
         self.log = log
         self.copies = list(copies)
@@ -38,26 +39,28 @@ class StoredLog:
         self._on_change = on_change
         self._config: LogConfig | None = None  # that the next two are of
         self._flush_messages = self._flush_ms = _NEVER
+        self._newest_segment: int = log.segments.keys()[-1]  # its base offset
         self._flush_timer = Deadline(self._flush_due, owner=self)
         self._is_flush_due = False
         log.store = self
         log.waiters[self] = self._moved
 
     def _moved(self, _now: Instant) -> None:
-        self._on_change(self)
+        before, self._newest_segment = self._newest_segment, self.log.segments.keys()[-1]
+        self._on_change(self, self._newest_segment != before)
 
     def altered(self, offset: int) -> None:
         """See LogStore."""
         for copy in self.copies:
             copy.altered(offset)
         self.stored_until(min(offset, self.recovery_point))
-        self._on_change(self)
+        self._on_change(self, True)
 
     def segments_changed(self) -> None:
         """See LogStore."""
         for copy in self.copies:
             copy.segments_changed()
-        self._on_change(self)
+        self._on_change(self, True)
 
     def end(self) -> None:
         """The log is stored no more."""
@@ -95,7 +98,8 @@ class StoredLog:
         closed_until = self.log.active_segment.base_offset
         if closed_until <= self._flush_asked:
             return None
-        paths = {copy.directory.node_id: copy.closed_files(self._flush_asked) for copy in self.copies}
+        whole = [copy for copy in self.copies if not copy.is_partial]
+        paths = {copy.directory.node_id: copy.closed_files(self._flush_asked) for copy in whole}
         self._flush_asked = closed_until
         return FlushJob(self, closed_until, paths)
 
@@ -106,7 +110,7 @@ class StoredLog:
 
     def _flush_due(self, _now: Instant) -> None:
         self._is_flush_due = True
-        self._on_change(self)
+        self._on_change(self, False)
 
     def _read_settings(self) -> None:
         config = self.log.partition.topic.config

@@ -2,7 +2,9 @@
 
 import pytest
 
-from fakebroker.broker.core.java_hash import hash_map_order, hash_trie_order, java_hash, partition_of
+from fakebroker.broker.core import java_hash as hashes
+from fakebroker.broker.core import java_hash_map
+from fakebroker.broker.core.java_hash import LONGEST_KEPT, hash_map_order, hash_trie_order, java_hash, partition_of
 
 
 @pytest.mark.rules("FC-2", "FC-3")
@@ -72,3 +74,15 @@ def test_long_texts(text: str) -> None:
     for high, low in zip(units[::2], units[1::2], strict=True):
         hashed = (31 * hashed + (high << 8 | low)) & 0xFFFFFFFF
     assert java_hash(text) == hashed
+
+
+def test_a_long_name_is_not_remembered() -> None:
+    """A client may ask for very many, each of 32 KB, which nothing else keeps."""
+    for ask, kept in (
+        (lambda name: partition_of(name, 50), hashes._known_partition),
+        (java_hash_map.hash_code, java_hash_map._known_hash_code),
+    ):
+        ask("m" * LONGEST_KEPT)
+        before = kept.cache_info()
+        ask("n" * (LONGEST_KEPT + 1))
+        assert kept.cache_info() == before

@@ -29,6 +29,12 @@ from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequest,
         (MetadataRequest, 9, "02 ffff03 61", "at Topics[].Name, near byte 1 of 5: a string of 65534 bytes is longer"),
         (
             MetadataRequest,
+            0,
+            "00000001 4e20" + "ff" * 20_000,
+            "at Topics[].Name, near byte 4 of 20006: a string that is",
+        ),
+        (
+            MetadataRequest,
             9,
             "01 00 00 00 01 00 05 61",
             "at tags, near byte 5 of 8: a length of 5, but only 1 bytes",

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.schema.runtime import (
     LENGTHS,
+    MAX_STRING_BYTES,
     MAX_TAGS,
+    REPLACED,
     encode_unsigned_varint,
     long_length,
     read_tags,
@@ -76,3 +78,17 @@ def test_more_than_127_tags() -> None:
 
     assert tags == dict.fromkeys(range(200), b"z")
     assert end == 2 + len(section)
+
+
+@given(
+    parts=st.lists(st.tuples(st.sampled_from([b"a", b"\xff", b"\xe2\x82", "\u20ac".encode()]), st.integers(0, 12_000)))
+)
+def test_what_is_not_utf_8_is_replaced_if_a_string_can_hold_that(parts: list[tuple[bytes, int]]) -> None:
+    """Each U+FFFD takes three bytes: a name of 20 KB may become one that neither a record nor an answer can have."""
+    data = b"".join(part * times for part, times in parts)[:MAX_STRING_BYTES]
+    replaced = data.decode("utf-8", "replace")
+    if len(replaced.encode()) <= MAX_STRING_BYTES:
+        assert data.decode("utf-8", REPLACED) == replaced
+    else:
+        with pytest.raises(WireError, match=r"a string that is not UTF-8 has \d+ bytes with U\+FFFD"):
+            data.decode("utf-8", REPLACED)

@@ -164,3 +164,13 @@ def test_a_draft_has_the_header_of_the_released_version(overlay: Overlay) -> Non
         (overlay.response, has_tagged_response_header(overlay.key, overlay.version)),
     ):
         assert message.flexible.includes(overlay.version) == has_tags
+
+
+def test_a_client_id_that_cannot_be_stored_is_refused() -> None:
+    """With U+FFFD for each byte that is not UTF-8 it is longer than a string may be."""
+    head = with_api(bytes(8), ApiKey.HEARTBEAT, 3)
+    assert (
+        decode_request_header(head + (10_000).to_bytes(2, "big") + b"\xff" * 10_000)[0].client_id == "\ufffd" * 10_000
+    )
+    with pytest.raises(WireError, match="a string that is not UTF-8 has 60000 bytes"):
+        decode_request_header(head + (20_000).to_bytes(2, "big") + b"\xff" * 20_000)

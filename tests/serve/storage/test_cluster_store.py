@@ -3,7 +3,6 @@
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,21 +10,12 @@ from hypothesis import strategies as st
 
 from fakebroker import VirtualBroker
 from fakebroker.broker.core.long_passes import LongPasses
-from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import STEP_S
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.checkpoints import decode_offsets, encode_offsets
 from fakebroker.protocol.storage.names import PartitionFolder
-from fakebroker.protocol.wire.messages.alter_partition_reassignments import ReassignablePartition, ReassignableTopic
-from fakebroker.protocol.wire.messages.fetch import FetchTopic
-from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsTopic
-from fakebroker.protocol.wire.messages.offset_for_leader_epoch import OffsetForLeaderPartition, OffsetForLeaderTopic
-from fakebroker.protocol.wire.messages.produce import PartitionProduceData, TopicProduceData
 from fakebroker.serve.storage import cluster_store
-from fakebroker.serve.storage.cluster_store import ClusterStore
-from fakebroker.serve.storage.partition_files import PartitionFiles
 from tests.support.cluster import partition
 from tests.support.data_directories import STEPS, Life, Step, kept
 
@@ -167,7 +157,7 @@ def test_a_reassigned_partition_with_several_segments(
 
 def test_a_large_topic_is_removed_in_steps(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its folders are renamed at once, as in Kafka, and removed in the next turns; a stop waits for that."""
-    monkeypatch.setattr(cluster_store, "FOLDERS_PER_STEP", 2)
+    monkeypatch.setattr(cluster_store, "FILES_PER_STEP", 2)
     life.broker.create_topic("large", partitions=10)
     for index in range(10):
         life.client.produce("large", index, [(b"k", b"v")])
@@ -203,60 +193,3 @@ def test_a_long_name_is_cut_off_where_a_folder_is_put_aside(tmp_path: Path) -> N
     shutil.copytree(left, folder)
     with VirtualBroker(data=life.path, **life.options) as broker:
         assert not broker.topic(topic).exists
-
-
-def all_partitions(kind: str, count: int) -> dict[str, Any]:
-    """The fields of a request about all partitions of topic wide."""
-    every = range(count)
-    match kind:
-        case "ListOffsets":
-            rows = [(each, -1, -1, 1) for each in every]
-            return {"replica_id": -1, "topics": [ListOffsetsTopic(name="wide", partitions=rows)]}
-        case "Fetch":
-            wanted = [(each, -1, 0, -1, -1, 1 << 20, bytes(16), -1) for each in every]
-            return {"max_wait_ms": 0, "max_bytes": 1 << 20, "topics": [FetchTopic(topic="wide", partitions=wanted)]}
-        case "Produce":
-            batch = build_batch([Record(0, 0, b"k", b"v")])
-            data = [PartitionProduceData(index=each, records=batch) for each in every]
-            return {"acks": 1, "timeout_ms": 1000, "topic_data": [TopicProduceData(name="wide", partition_data=data)]}
-        case "OffsetForLeaderEpoch":
-            epochs = [OffsetForLeaderPartition(partition=each, leader_epoch=0) for each in every]
-            return {"topics": [OffsetForLeaderTopic(topic="wide", partitions=epochs)]}
-    moves = [ReassignablePartition(partition_index=each, replicas=[1, 2, 3]) for each in every]
-    return {"timeout_ms": 1000, "topics": [ReassignableTopic(name="wide", partitions=moves)]}
-
-
-@pytest.mark.parametrize(
-    ("kind", "version"),
-    [
-        ("ListOffsets", 7),
-        ("Fetch", 11),
-        ("OffsetForLeaderEpoch", 4),
-        ("Produce", 8),
-        ("AlterPartitionReassignments", 0),
-    ],
-)
-def test_no_turn_makes_all_folders(tmp_path: Path, kind: str, version: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever uses partitions for the first time, or gives them to other brokers: each folder takes a millisecond."""
-    is_move, count = kind == "AlterPartitionReassignments", 120
-    life = Life(tmp_path / "data", nodes=3)
-    life.broker._call(lambda: life.cluster.topics.create("wide", assignments=[[1] if is_move else [1, 2, 3]] * count))
-    if is_move:
-        life.client.request("Produce", 8, **all_partitions("Produce", count))
-    made = [0]
-    write, new = ClusterStore.write, PartitionFiles._make
-
-    def noted_write(self: ClusterStore, now: Instant) -> list[int]:
-        made.append(0)
-        return write(self, now)
-
-    def noted_new(self: PartitionFiles) -> None:
-        made[-1] += 1
-        new(self)
-
-    monkeypatch.setattr(ClusterStore, "write", noted_write)
-    monkeypatch.setattr(PartitionFiles, "_make", noted_new)
-    life.client.request(kind, version, **all_partitions(kind, count))
-    assert sum(made) == count * (2 if is_move else 3)
-    assert max(made) <= 2 * STEP_S / cluster_store.FOLDER_S
-    life.broker.stop()

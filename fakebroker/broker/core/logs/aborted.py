@@ -51,6 +51,12 @@ class AbortedTransactions:
         first = bisect_left(entries, offset, key=_marker_offset)
         return [each for each in entries[first:] if each.first_offset < end_offset]
 
+    def marked_between(self, offset: int, end_offset: int) -> list[AbortedTransaction]:
+        """Those whose marker is in [offset, end_offset)."""
+        entries = self.entries
+        first = bisect_left(entries, offset, key=_marker_offset)
+        return entries[first : bisect_left(entries, end_offset, lo=first, key=_marker_offset)]
+
     def cut_start(self, offset: int) -> None:
         """The segments before `offset` are deleted."""
         del self.entries[: bisect_left(self.entries, offset, key=_marker_offset)]
