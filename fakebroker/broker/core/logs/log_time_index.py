@@ -50,12 +50,12 @@ class LogTimeIndex:
 
     def first_reaching(self, target_ms: int) -> tuple[Segment, int] | None:
         """The first batch at or after the log start whose header promises a timestamp >= `target_ms` (LO-11)."""
-        segment = self.segment_reaching(target_ms)
-        if segment is None:
+        at = self._live.first_reaching(target_ms)
+        if at == len(self.segments):
             return None
-        if self._cut_times is not None and segment is self.segments[self._start]:
-            return segment, self._cut_times.first_reaching(target_ms)
-        return segment, segment.times.first_reaching(target_ms)
+        segment = self.segments[at]
+        times = segment.times if self._cut_times is None or at != self._start else self._cut_times
+        return segment, times.first_reaching(target_ms)
 
     def segment_reaching(self, target_ms: int) -> Segment | None:
         """The segment of that batch."""

@@ -35,7 +35,7 @@ HEADERS_PER_STEP = 20_000
 def find_by_timestamp(log: "PartitionLog", target_ms: int, end: int) -> Search:
     """See PartitionLog."""
     log.materialize_pending()
-    if has_unloaded(log):
+    if log.store is not None:
         yield from _before_search(log, target_ms)
     position = log.time_index.first_reaching(target_ms)
     if position is None:
@@ -48,7 +48,7 @@ def find_by_timestamp(log: "PartitionLog", target_ms: int, end: int) -> Search:
 def find_max_timestamp(log: "PartitionLog", end: int) -> Search:
     """See PartitionLog."""
     log.materialize_pending()
-    if has_unloaded(log):
+    if log.store is not None:
         yield from _before_search(log, None)
     position = log.time_index.largest()
     if position is None:

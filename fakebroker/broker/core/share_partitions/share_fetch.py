@@ -241,7 +241,8 @@ class ShareFetch:
         """What each gives goes to `_found`; one that is dropped meanwhile gives nothing."""
         left, room, loading = self._params.max_records, self._params.max_bytes, self._passes.pace(BATCHES_PER_STEP)
         for key, share_partition in acquirable:
-            yield from self._load_records(share_partition, loading)
+            if has_unloaded(share_partition.partition.log):
+                yield from self._load_records(share_partition, loading)
             if share_partition.is_ended:
                 continue
             limit = min(room, self._params.max_bytes // len(acquirable))

@@ -105,8 +105,9 @@ class Completions:
             topic = self._shard.cluster.topics.get(each.topic)
             partition = None if topic is None else topic.partition(each.partition)
             try:
-                if partition is not None and self._is_reached(partition):
-                    yield from before_append(partition.log, loading)
+                log = None if partition is None else partition.used_log
+                if log is not None and log.store is not None:
+                    yield from before_append(log, loading)
                 if partition is None or self._is_written(ending, partition, passes.now):
                     del transaction.partitions[each]
             except KafkaError as error:
