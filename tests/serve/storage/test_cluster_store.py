@@ -198,7 +198,7 @@ def test_a_long_name_is_cut_off_where_a_folder_is_put_aside(tmp_path: Path) -> N
 
 
 def test_a_log_that_cannot_be_written_keeps_no_other_from_the_disk(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is a bug of ours, which is told; what the same turn wrote to other logs is kept."""
+    """The broker reports it; what the same turn wrote to other logs is kept."""
     errors, write = list[Exception](), StoredLog.write
     life.cluster.timers.passes.on_error = errors.append
     life.broker.create_topic("evil")

@@ -243,7 +243,7 @@ def test_a_million_commits_and_the_memory_of_the_process() -> None:
 
 
 def test_what_cannot_be_built_takes_nothing_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is a bug of ours, and is told; a gap in the offsets stays, and what others wrote behind it is in the log."""
+    """The broker reports it; a gap in the offsets stays, and what others wrote behind it is in the log."""
     lab, errors, build = lab_of(ENDLESS_BYTES, "4.3"), list[Exception](), DeferredBatch.build
 
     def built(batch: DeferredBatch) -> bytes:
