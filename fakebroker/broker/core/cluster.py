@@ -26,6 +26,7 @@ from fakebroker.broker.settings import Settings
 from fakebroker.broker.settings.group_bounds import check_group_bounds
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.schema.runtime import MAX_STRING_BYTES
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.coordinator.loading import DecodedBatch
@@ -331,7 +332,12 @@ class Cluster:
         return urlsafe_b64encode(self.new_uuid()).rstrip(b"=").decode()
 
     def new_member_id(self, prefix: str) -> str:
-        """A new, unique member id: `prefix`, a hyphen, a random UUID (JG-14)."""
+        """A new, unique member id: `prefix`, a hyphen, a random UUID (JG-14).
+
+        Raises KafkaError(UNKNOWN_SERVER_ERROR) if no string can hold it, as Kafka fails to answer with it.
+        """
+        if (size_bytes := len(prefix.encode())) > MAX_STRING_BYTES - 37:  # hyphen and UUID
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{size_bytes} bytes are too long to begin a member id")
         digits = self.new_uuid().hex()
         return f"{prefix}-{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 

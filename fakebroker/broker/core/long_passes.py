@@ -42,6 +42,10 @@ class _RoomOfMoment:
             self._moment, self.left = now, self._most
 
 
+def _raise(error: Exception) -> None:
+    raise error
+
+
 class LongPasses:
     """What the present turn may still cost, and the passes that go on in the next one.
 
@@ -52,6 +56,7 @@ class LongPasses:
         self.now = Instant(0, 0)
         self.is_unlimited = False  # while a test moves the clock
         self.on_put_off: Callable[[], None] = lambda: None  # the engine's: there is something for the next turns
+        self.on_error: Callable[[Exception], None] = _raise  # the engine's: some work has failed, and others go on
         self.stopwatch: Callable[[], float] = no_stopwatch  # the driver's, in seconds; one in virtual time has none
         self._left: int | None = None
         self._waiting: deque[Callable[[Instant], None]] = deque()

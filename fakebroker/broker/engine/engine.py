@@ -56,6 +56,7 @@ class Engine:
         self._timers = cluster.timers
         self._passes = PassesWork(self, cluster.timers.passes)
         cluster.timers.passes.on_put_off = self._go_on_with_passes
+        cluster.timers.passes.on_error = self.failed
         self._due = DueWork(cluster.timers)
         self.largest_frame_bytes = cluster.settings.get_int(REQUEST_LIMIT)
         self.at_once_bytes = min(self.largest_frame_bytes, LONG_FRAME_BYTES)  # a longer frame is cut out by itself

@@ -188,8 +188,8 @@ def _problem(allowed: Allowed, value: Value) -> object:
 
 
 def _double(value: float) -> str:
-    """As Java prints it: 0.5, 1.7976931348623157E308."""
-    text = repr(value)
+    """As Java prints it: 0.5, 1.7976931348623157E308, Infinity."""
+    text = repr(value).replace("inf", "Infinity").replace("nan", "NaN")
     if "e" not in text:
         return text
     mantissa, exponent = text.split("e")

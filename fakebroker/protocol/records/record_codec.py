@@ -9,7 +9,7 @@ from typing import NamedTuple, overload
 
 from fakebroker.protocol.records.batch_format import ATTRIBUTES_BYTES
 from fakebroker.protocol.records.faults import InvalidRecord
-from fakebroker.protocol.records.varint import LONG_BYTES, decode_zigzag_varint, encode_zigzag_varint
+from fakebroker.protocol.records.varint import LONG_BYTES, as_long, decode_zigzag_varint, encode_zigzag_varint
 
 _PLAIN_BYTES = 3  # of a record without headers, at the batch's time: attributes, timestamp delta, count of headers
 
@@ -149,7 +149,7 @@ def decode_records(
         position, timestamp_delta, offset_delta, key, value, headers = decode_record(
             payload, position, index, take_headers
         )
-        timestamp_ms = base_timestamp_ms + timestamp_delta if append_time_ms is None else append_time_ms
+        timestamp_ms = as_long(base_timestamp_ms + timestamp_delta) if append_time_ms is None else append_time_ms
         yield Record(base_offset + offset_delta, timestamp_ms, key, value, headers)
     if position != len(payload):
         raise InvalidRecord(f"{len(payload) - position} bytes follow the last of {count} records")

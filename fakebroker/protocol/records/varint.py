@@ -12,7 +12,13 @@ INT_BYTES = 5
 LONG_BYTES = 10
 """Of the longest varint of 64 bits."""
 
+_LONG_END = 1 << 63
 _SHORT = tuple(bytes([n << 1]) for n in range(64))
+
+
+def as_long(value: int) -> int:
+    """What a sum or difference of Java's longs gives: 64 bits of it."""
+    return value if -_LONG_END <= value < _LONG_END else (value + _LONG_END) % (2 * _LONG_END) - _LONG_END
 
 
 def encode_zigzag_varint(value: int) -> bytes:

@@ -278,11 +278,10 @@ class ClusterStore:
         for stored in dirty:
             if stored.log.store is not stored:  # deleted meanwhile
                 continue
-            stored.log.materialize_pending()
-            for copy in stored.copies:
-                self._write_copy(stored, copy, now)
-            was_flushed |= stored.written()
-            self._flush_closed(stored, now)
+            try:
+                was_flushed |= self._write_log(stored, now)
+            except Exception as error:  # a bug of ours; the others are written
+                self._cluster.timers.passes.on_error(error)
             if stored.log_start_offset != stored.log.log_start_offset:
                 stored.log_start_offset = stored.log.log_start_offset
                 has_start_moved = True
@@ -290,6 +289,15 @@ class ClusterStore:
             self._write_checkpoint(names.LOG_STARTS, self._starts())
         if was_flushed:
             self._write_recovery_points(now)
+
+    def _write_log(self, stored: StoredLog, now: Instant) -> bool:
+        """Write what the copies of a log do not have; returns whether they were flushed."""
+        stored.log.materialize_pending()
+        for copy in stored.copies:
+            self._write_copy(stored, copy, now)
+        was_flushed = stored.written()
+        self._flush_closed(stored, now)
+        return was_flushed
 
     # Flushing closed segments
 

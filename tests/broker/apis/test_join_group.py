@@ -8,7 +8,7 @@ import pytest
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.apis.handlers import handler
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
-from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.wire.messages.join_group import JoinGroupResponse
 from fakebroker.protocol.wire.registry import api
 from tests.support.group_apis import GroupApis, join
@@ -192,3 +192,15 @@ def test_the_error_layout(make_call: MakeCall, version: int) -> None:
 
     assert (answer.error_code, answer.member_id, answer.generation_id) == (ErrorCode.UNKNOWN_SERVER_ERROR, "", -1)
     assert answer.protocol_name == ("" if version < 7 else None)
+
+
+@pytest.mark.rules("JG-14")
+@pytest.mark.parametrize("version", [3, 4, 5])
+def test_a_member_id_that_no_string_can_hold(make_call: MakeCall, version: int) -> None:
+    """The member is refused before anything changes: neither the group's record nor an answer could name it."""
+    apis = GroupApis(make_call)
+    apis.stable("g")
+    with pytest.raises(KafkaError, match="32767 bytes are too long to begin a member id"):
+        apis.send("JoinGroup", version, client_id="x" * 32_767, **join("g"))
+    (described,) = apis.ask("DescribeGroups", 5, groups=["g"]).groups
+    assert (described.group_state, len(described.members)) == ("Stable", 1)

@@ -124,7 +124,7 @@ def test_defaults_are_allowed_values() -> None:
 @given(
     st.sampled_from([INT, SHORT, LONG, DOUBLE, BOOLEAN, LIST]),
     st.integers(-(2**15), 2**15 - 1),
-    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(allow_nan=False),
     st.lists(st.text(string.ascii_letters, min_size=1), unique=True),
 )
 def test_rendered_values_parse_to_themselves(kind: int, number: int, fraction: float, items: list[str]) -> None:

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.checkpoints import decode_offsets, encode_offsets
 from fakebroker.protocol.storage.names import PartitionFolder
 from fakebroker.serve.storage import cluster_store
+from fakebroker.serve.storage.stored_log import StoredLog
 from tests.support.cluster import partition
 from tests.support.data_directories import STEPS, Life, Step, kept
 
@@ -193,3 +195,24 @@ def test_a_long_name_is_cut_off_where_a_folder_is_put_aside(tmp_path: Path) -> N
     shutil.copytree(left, folder)
     with VirtualBroker(data=life.path, **life.options) as broker:
         assert not broker.topic(topic).exists
+
+
+def test_a_log_that_cannot_be_written_keeps_no_other_from_the_disk(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broker reports it; what the same turn wrote to other logs is kept."""
+    errors, write = list[Exception](), StoredLog.write
+    life.cluster.timers.passes.on_error = errors.append
+    life.broker.create_topic("evil")
+
+    def failing(stored: StoredLog, *args: Any) -> None:
+        if stored.log.name == "evil-0":
+            raise ValueError("nobody has thought of this")
+        write(stored, *args)
+
+    monkeypatch.setattr(StoredLog, "write", failing)
+    for topic in ("evil", "a"):
+        life.client.produce(topic, 0, [(b"k", b"v")])
+    assert [str(each) for each in errors] == ["nobody has thought of this"]
+    with life.after_kill() as after:
+        assert len(after.topic("a").records()) == 1
+    monkeypatch.undo()
+    life.broker.stop()

@@ -13,6 +13,7 @@ from fakebroker.protocol.records.markers import ControlRecordType, control_recor
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.records.rewrite import empty_batch, rebuild
 from fakebroker.protocol.records.search import BEFORE_EVERY_TIMESTAMP
+from fakebroker.protocol.records.varint import as_long
 
 RECORDS_PER_STEP = 2_000
 _RELATIVE_OFFSET_MAX = 2**31 - 1
@@ -155,7 +156,7 @@ class _Cleaning:
             return empty_batch(header) if self._is_retained_empty(header) else None
         has_tombstones = any(record.value is None for record in kept)
         if horizon_ms is None and (has_tombstones or (header.is_control and is_unneeded)):
-            horizon_ms = self._wall_ms + self._config.delete_retention_ms  # CO-5
+            horizon_ms = as_long(self._wall_ms + self._config.delete_retention_ms)  # CO-5
         elif len(kept) == len(records):
             return batch
         return rebuild(header, kept, delete_horizon_ms=horizon_ms)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Protocol
 
+from fakebroker.broker.core.deadlines import Timers
 from fakebroker.broker.core.logs.pending_batches import PendingBatchMemory
 from fakebroker.broker.core.topic_config import TopicConfig
 from fakebroker.broker.release import Behaviours
@@ -66,6 +67,9 @@ class LogCluster(Protocol):
 
     @property
     def log_jobs(self) -> LogWatcher: ...
+
+    @property
+    def timers(self) -> Timers: ...
 
 
 class LogTopic(Protocol):

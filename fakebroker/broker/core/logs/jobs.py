@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.logs.unloaded_segments import BATCHES_PER_STEP, before_cleaning
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.logs.log import PartitionLog
@@ -97,8 +98,16 @@ class LongJob(Job):
             self._is_due_again = True
         else:
             self._is_at_work = True
-            self._cluster.timers.passes.take_steps(self._in_steps(now), self._ended, now)
+            self._cluster.timers.passes.take_steps(self._to_the_end(now), self._ended, now)
         return None
+
+    def _to_the_end(self, now: Instant) -> Generator[None, None, int | None]:
+        """The work; if it fails, the job tries again at its next tick."""
+        try:
+            return (yield from self._in_steps(now))
+        except Exception as error:
+            self._cluster.timers.passes.on_error(error)
+            return now.wall_ms
 
     def _ended(self, next_ms: int | None, now: Instant) -> None:
         is_due_again, self._is_at_work, self._is_due_again = self._is_due_again, False, False
@@ -175,28 +184,48 @@ class LogJobs:
         return self._retain_those(compact=False)
 
     def _retain_those(self, *, compact: bool) -> Generator[None, None, int | None]:
-        from fakebroker.broker.core.logs import retention
-
         due, passes = list[int](), self._cluster.timers.passes
         pace, loading = passes.pace(LOGS_PER_STEP), passes.pace(BATCHES_PER_STEP)
         for log in list(self._logs):
             if pace.is_over():
                 yield
-            if log.config.compact == compact:
-                yield from retention.before_retention(log, passes.now.wall_ms, loading)
             if log in self._logs and log.config.compact == compact:
-                retention.retain(log, passes.now)
-                due_ms = retention.next_due_ms(log)
+                due_ms = yield from self._on_its_own(log, self._retain_one(log, loading))
                 if due_ms is not None:
                     due.append(due_ms)
-                log.is_size_watched = True
         return min(due, default=None)
+
+    def _retain_one(self, log: "PartitionLog", loading: Pace) -> Generator[None, None, int | None]:
+        """Apply a log's retention. Returns when more of it will be due."""
+        from fakebroker.broker.core.logs import retention
+
+        passes = self._cluster.timers.passes
+        yield from retention.before_retention(log, passes.now.wall_ms, loading)
+        if log not in self._logs:  # deleted meanwhile
+            return None
+        retention.retain(log, passes.now)
+        log.is_size_watched = True
+        return retention.next_due_ms(log)
+
+    def _on_its_own(
+        self, log: "PartitionLog", steps: Generator[None, None, int | None]
+    ) -> Generator[None, None, int | None]:
+        """The steps of one log. If they fail, it is left alone until it has another segment, and the others go on.
+
+        Kafka's cleaner marks such a partition as uncleanable.
+        """
+        try:
+            return (yield from steps)
+        except Exception as error:
+            self._logs.pop(log, None)
+            self._cluster.timers.passes.on_error(error)
+            return None
 
     def _clean(self, now: Instant) -> Generator[None, None, int | None]:
         due: list[int] = []
         if self._cluster.settings.get_bool("log.cleaner.enable"):
             for log in list(self._logs):
-                due_ms = yield from self._clean_one(log, now.wall_ms)
+                due_ms = yield from self._on_its_own(log, self._clean_one(log, now.wall_ms))
                 if due_ms is not None:
                     due.append(due_ms)
         next_ms = yield from self._retain_those(compact=True)

@@ -17,7 +17,7 @@ from fakebroker.broker.core.logs.host import LogPartition
 from fakebroker.broker.core.logs.leader_epochs import LeaderEpochs
 from fakebroker.broker.core.logs.log_time_index import LogTimeIndex
 from fakebroker.broker.core.logs.log_time_search import Search, find_by_timestamp, find_max_timestamp
-from fakebroker.broker.core.logs.pending_batches import DeferredBatch, DeferredRecords, PendingBatches
+from fakebroker.broker.core.logs.pending_batches import DeferredBatch, DeferredRecords, PendingBatches, built
 from fakebroker.broker.core.logs.producers import Producers, Verification
 from fakebroker.broker.core.logs.segment import Segment
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -447,9 +447,9 @@ class PartitionLog:
     def _store_pending(self, batches: Iterator[DeferredBatch]) -> None:
         """Store batches at the offsets that they got when they were appended."""
         end, config = self.log_end_offset, self.config
-        for batch in batches:
+        for batch, data in built(batches, self.partition.topic.cluster.timers.passes.on_error):
             self.log_end_offset = batch.base_offset
-            self._put(batch.build(), len(batch.records) - 1, batch.wall_ms, batch.wall_ms, config)
+            self._put(data, len(batch.records) - 1, batch.wall_ms, batch.wall_ms, config)
         self.log_end_offset = end
 
     def _roll(self, base_offset: int, wall_ms: int) -> Segment:

@@ -13,7 +13,7 @@ last record of a key is never dropped.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from fakebroker.protocol.records.batch import build_batch, build_plain_batch, plain_records
@@ -127,6 +127,21 @@ class PendingBatchMemory:
     def ended(self, batches: "PendingBatches") -> None:
         """The log has no pending batch any more."""
         self._logs.pop(batches, None)
+
+
+def built(
+    batches: Iterable[DeferredBatch], on_error: Callable[[Exception], None]
+) -> Iterator[tuple[DeferredBatch, bytes]]:
+    """Batches and their bytes. What cannot be built goes to `on_error` and leaves a gap: those behind it,
+    of other groups, are not lost with it.
+    """
+    for batch in batches:
+        try:
+            data = batch.build()
+        except Exception as error:
+            on_error(error)
+        else:
+            yield batch, data
 
 
 class PendingBatches:

@@ -15,6 +15,9 @@ LARGEST_SPLIT: Final = 2_000
 there are numbers: what is stored of a share partition has one state for any range.
 """
 
+MOST_DELIVERIES: Final = 2**15 - 1
+"""That are counted, and stored: the stored count of a record may be anything."""
+
 
 class InFlightState:
     """The state of one record, or of several that are treated alike.
@@ -47,7 +50,7 @@ class InFlightState:
     def acquire(self, member_id: str, delivery_limit: int) -> None:
         """A member acquires it; its lock is set when the whole range is known."""
         self.state = state_after(self.state, RecordEvent.ACQUIRED, self.delivery_count, delivery_limit)
-        self.delivery_count += 1
+        self.delivery_count = min(self.delivery_count + 1, MOST_DELIVERIES)
         self.member_id = member_id
 
     def begin(self, event: RecordEvent, delivery_limit: int) -> None:

@@ -15,6 +15,7 @@ from fakebroker.broker.core.share_partitions.states import DONE, RecordEvent, Re
 if TYPE_CHECKING:
     from fakebroker.broker.core.share_state.states import StateBatch
 
+INT32_MAX = 2**31 - 1
 _NO_LIMIT = 2**31  # of deliveries, for events whose outcome does not depend on one
 
 
@@ -142,13 +143,16 @@ class RecordWindow:
         return sum(1 if batch.offsets is None else len(batch.offsets) for batch in self)
 
     def done_count(self) -> int:
-        """How many records of the window the group is finished with, at or above the start offset."""
-        return sum(
+        """How many records of the window the group is finished with, at or above the start offset; INT32_MAX for more,
+        since what was stored of it may name any offsets.
+        """
+        done = (
             last - max(first, self.start_offset) + 1
             for batch in self
             for first, last, state in batch.states()
             if state.state in DONE and last >= self.start_offset
         )
+        return min(sum(done), INT32_MAX)
 
     def advance(self) -> bool:
         """Move the start over records that the group is finished with (SGP-4). Returns whether it moved."""

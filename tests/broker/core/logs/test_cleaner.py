@@ -1,6 +1,7 @@
 """Tests of compaction."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from fakebroker.broker.core.logs import cleaner
 from fakebroker.broker.core.logs.config import LogConfig
+from fakebroker.broker.core.logs.jobs import LogJobs
 from fakebroker.broker.core.logs.log import PartitionLog
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.pace import finished
@@ -95,6 +97,67 @@ def test_tombstones_go_after_their_time() -> None:
     write(workshop, log, {"x": "1"})
     workshop.wait(BACKOFF_MS)
     assert contents(log) == [(2, "b", "1"), (3, "z", "1"), (4, "y", "1"), (5, "x", "1")]
+
+
+@pytest.mark.rules("CO-5", "RB-4")
+@pytest.mark.parametrize(("time_ms", "delete_retention_ms"), [(NOW.wall_ms - (2**63 - 1), DAY_MS), (T0, 2**63 - 1)])
+def test_times_that_are_far_from_the_delete_horizon_are_readable(time_ms: int, delete_retention_ms: int) -> None:
+    """Their difference does not fit into a long: it is wrong by 2^64, as in Java, and right again when it is read."""
+    workshop = LogsCluster()
+    log = compacted(workshop, delete_retention_ms=delete_retention_ms)
+    write(workshop, log, {"b": "1"})
+    log.append(keyed(("a", None), time_ms=time_ms), workshop.now)
+    write(workshop, log, {"c": "1"}, {"d": "1"})
+    workshop.wait(BACKOFF_MS)
+
+    assert parse_header(log.read(1, 0, EVERYTHING)[0]).has_delete_horizon
+    assert [each.timestamp_ms for each in log.records()][1] == time_ms
+
+
+@pytest.mark.rules("CO-1")
+def test_a_log_that_cannot_be_cleaned_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Kafka's cleaner, it leaves such a partition alone; it tries again when that has another segment."""
+    workshop, errors = LogsCluster(), list[Exception]()
+    workshop.cluster.timers.passes.on_error = errors.append
+    bad, good = compacted(workshop), compacted(workshop, name="good")
+    clean = cleaner.clean
+
+    def failing(log: PartitionLog, *args: Any) -> Any:
+        if log is bad:
+            raise ValueError("a batch that nobody has thought of")
+        return clean(log, *args)
+
+    monkeypatch.setattr(cleaner, "clean", failing)
+    for value in ("1", "2", "3"):
+        for log in (bad, good):
+            write(workshop, log, {"a": value}, {"a": value})
+        workshop.wait(BACKOFF_MS)
+    assert [str(each) for each in errors] == ["a batch that nobody has thought of"] * 3
+    assert (len(contents(bad)), len(contents(good))) == (6, 2)
+    monkeypatch.undo()
+    write(workshop, bad, {"a": "4"})
+    workshop.wait(BACKOFF_MS)
+    assert len(contents(bad)) == 2
+
+
+def test_a_job_that_fails_runs_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever goes wrong beside the logs: at its next tick it begins anew."""
+    workshop, errors = LogsCluster(), list[Exception]()
+    workshop.cluster.timers.passes.on_error = errors.append
+    log = compacted(workshop)
+    retain_those, failures = LogJobs._retain_those, [ValueError("once")]
+
+    def failing_once(jobs: LogJobs, *, compact: bool) -> Any:
+        if failures:
+            raise failures.pop()
+        return retain_those(jobs, compact=compact)
+
+    monkeypatch.setattr(LogJobs, "_retain_those", failing_once)
+    for value in ("1", "2"):
+        write(workshop, log, {"a": value}, {"a": value})
+        workshop.wait(BACKOFF_MS)
+    assert [str(each) for each in errors] == ["once"]
+    assert len(contents(log)) == 2
 
 
 @pytest.mark.rules("CO-5")

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from fakebroker.broker.core.groups.classic.states import State
 from fakebroker.broker.core.logs.log import PartitionLog
+from fakebroker.broker.core.logs.pending_batches import DeferredBatch
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS
+from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 from tests.support.logs import NOW, LogsCluster, Pairs
 from tests.support.offsets import NO_ID, PASS, WEEK, OffsetsCluster, state_of
@@ -238,3 +240,23 @@ def test_a_million_commits_and_the_memory_of_the_process() -> None:
     start, *after = map(int, ran.stdout.split())
     assert max(after) - start < 48
     assert after[-1] - after[0] < 6
+
+
+def test_what_cannot_be_built_takes_nothing_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broker reports it; a gap in the offsets stays, and what others wrote behind it is in the log."""
+    lab, errors, build = lab_of(ENDLESS_BYTES, "4.3"), list[Exception](), DeferredBatch.build
+
+    def built(batch: DeferredBatch) -> bytes:
+        if batch.base_offset == 1:
+            raise WireError("no record can hold this")
+        return build(batch)
+
+    monkeypatch.setattr(DeferredBatch, "build", built)
+    lab.cluster.timers.passes.on_error = errors.append
+    for group_id in GROUPS:
+        lab.commit({("t", 0): 5}, group_id=group_id)
+    log = lab.shard().log
+    assert isinstance(log, PartitionLog)
+    assert [record.offset for record in log.records()] == [0, 2]
+    assert log.log_end_offset == 3
+    assert [str(each) for each in errors] == ["no record can hold this"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fakebroker.broker.core.share_partitions.in_flight import InFlightBatch
-from fakebroker.broker.core.share_partitions.record_window import RecordWindow
+from fakebroker.broker.core.share_partitions.in_flight import MOST_DELIVERIES, InFlightBatch
+from fakebroker.broker.core.share_partitions.record_window import INT32_MAX, RecordWindow
 from fakebroker.broker.core.share_partitions.states import RecordEvent, RecordState
 from fakebroker.broker.core.share_state.states import StateBatch
 
@@ -139,3 +139,12 @@ def test_what_could_not_be_stored_is_taken_back() -> None:
     assert not whole.is_available
     whole.finish()
     assert whole.is_available
+
+
+@pytest.mark.rules("SGP-2")
+def test_numbers_that_a_record_can_hold() -> None:
+    """What is stored of a share partition may have any numbers; what is stored again stays within 16 and 32 bits."""
+    window = RecordWindow.stored(0, [StateBatch(0, 0, int(AVAILABLE), MOST_DELIVERIES), StateBatch(1, 2**62, 2, 1)])
+    window.batches[0].split()[0].acquire("m", 5)
+    assert window.batches[0].split()[0].delivery_count == MOST_DELIVERIES
+    assert window.done_count() == INT32_MAX
