@@ -34,9 +34,8 @@ class ShareCoordinator(PartitionCoordinator[ShareStateShard, CoordinatorNode]):
         return load_states(shard)
 
     def _forget_topic(self, shard: ShareStateShard, topic: "Topic", now: Instant) -> Iterator[int]:
-        """Forget the states of a deleted topic, in a step."""
-        shard.delete_topic(topic.id, now)
-        yield 1
+        """Forget the states of a deleted topic, in steps."""
+        return shard.delete_topic(topic.id, now)
 
 
 def load_states(shard: "ShareStateShard") -> Steps:

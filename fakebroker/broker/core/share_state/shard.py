@@ -4,7 +4,8 @@ The log comes first: a change is appended and then applied by the same `StoredSt
 knows no API and no version. Kafka: `ShareCoordinatorShard`.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 from fakebroker.broker.core.coordinator.runtime.coordinator_shard import CoordinatorShard
 from fakebroker.broker.core.share_state.records import ShareStateRecord
@@ -26,6 +27,8 @@ from fakebroker.protocol.records.share_state_log import ShareStateEntry, ShareSt
 if TYPE_CHECKING:
     from fakebroker.broker.core.coordinator.runtime.host import CoordinatorNode
     from fakebroker.broker.core.topics import Partition
+
+STATES_PER_STEP: Final = 100  # of a deleted topic; a tombstone may have 32 KB
 
 
 class ShareStateShard(CoordinatorShard):
@@ -161,10 +164,17 @@ class ShareStateShard(CoordinatorShard):
         else:
             self.states.setdefault(key, StoredState()).replay(value)
 
-    def delete_topic(self, topic_id: bytes, now: Instant) -> None:
-        """A topic was deleted: forget the states of its partitions, with a tombstone for each."""
-        for key in [key for key in self.states if key.topic_id == topic_id]:
-            self._write(key, None, _nobody_waits, now)
+    def delete_topic(self, topic_id: bytes, now: Instant) -> Iterator[int]:
+        """A topic was deleted: forget the states of its partitions, with a tombstone for each that names its group.
+
+        Yields after each step how many states it was.
+        """
+        keys = [key for key in self.states if key.topic_id == topic_id]
+        for start in range(0, len(keys), STATES_PER_STEP):
+            some = [key for key in keys[start : start + STATES_PER_STEP] if key in self.states]  # since the step before
+            for key in some:
+                self._write(key, None, _nobody_waits, now)
+            yield len(some)
 
     # -- life ----------------------------------------------------------------------------------------------------
 

@@ -178,6 +178,21 @@ def test_states_of_a_deleted_topic_go() -> None:
     assert lab.cluster.nodes[1].share_coordinator.shard(str(other), lab.now).states.keys() == {other}
 
 
+def test_many_states_of_a_deleted_topic_go_in_steps() -> None:
+    """Each tombstone has the name of its group, which may be long."""
+    lab = ShareStates()
+    keys = [SharePartition(f"g{number}", lab.key.topic_id, 0) for number in range(2 * shard.STATES_PER_STEP + 1)]
+    for key in keys:
+        lab.shard.initialize(key, 1, 0, lambda _code, _now: None, lab.now)
+
+    steps = lab.shard.delete_topic(lab.key.topic_id, lab.now)
+
+    assert next(steps) == shard.STATES_PER_STEP
+    assert set(lab.shard.states) == set(keys[shard.STATES_PER_STEP :])
+    assert [*steps] == [shard.STATES_PER_STEP, 1]
+    assert not lab.shard.states
+
+
 @pytest.mark.rules("SGB-3")
 def test_a_load_gives_what_there_was() -> None:
     """State, snapshot epoch, count of updates, and the epochs that fence follow from the records."""
