@@ -17,7 +17,7 @@ LONG_MAX = 2**63 - 1
 _BITS = {INT: 32, SHORT: 16, LONG: 64}
 _LONGEST_TEXT_BYTES = 32767  # IA-7; a string of a record or an answer has no more
 BLANKS = "".join(map(chr, range(33)))  # what Java's `trim` takes away
-_DOUBLE = r"[-+]?(NaN|Infinity|(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?[fFdD]?)"  # as Java reads it, in decimal
+_DOUBLE = r"[-+]?(NaN|Infinity|(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?[fFdD]?)"  # as Java reads it, in decimal
 
 Value = bool | int | float | str | tuple[str, ...] | None
 
