@@ -6,7 +6,7 @@ from operator import mul
 from struct import unpack
 
 _POWERS_COUNT = 256
-_POWERS = tuple(pow(31, power, 1 << 32) for power in range(_POWERS_COUNT))
+_POWERS = tuple(pow(31, power, 1 << 32) for power in reversed(range(_POWERS_COUNT)))  # the last one is 1
 
 
 def java_hash(text: str) -> int:
@@ -17,11 +17,12 @@ def java_hash(text: str) -> int:
     else:
         encoded = text.encode("utf-16-be", "surrogatepass")
         units = unpack(f">{len(encoded) // 2}H", encoded)
-    h, rest = 0, len(units) % _POWERS_COUNT
-    for start in range(rest - _POWERS_COUNT if rest else 0, len(units), _POWERS_COUNT):  # one round for nearly all
-        part = units[max(start, 0) : start + _POWERS_COUNT]
-        h = (h * _POWERS[len(part) - 1] * 31 + sum(map(mul, reversed(part), _POWERS))) & 0xFFFFFFFF
-    return h
+    count = len(units)
+    first = count if count <= _POWERS_COUNT else count % _POWERS_COUNT
+    h: int = sum(map(mul, units, _POWERS[_POWERS_COUNT - first :]))  # ends with the shorter of both
+    for start in range(first, count, _POWERS_COUNT) if first < count else ():
+        h = (h * _POWERS[0] * 31 + sum(map(mul, units[start : start + _POWERS_COUNT], _POWERS))) & 0xFFFFFFFF
+    return h & 0xFFFFFFFF
 
 
 LONGEST_KEPT = 256  # characters of a name that a cache remembers: a client may send names of 32 KB, each once
