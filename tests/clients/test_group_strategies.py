@@ -60,6 +60,9 @@ def _two_members_and_one_leaves(broker: Broker, topic: str, library: Adapter, jo
     members[1].stop()
 
 
+COOPERATIVE = ("franz-go",)  # by default
+
+
 @pytest.mark.rules("JG-23", "LG-10")
 @pytest.mark.behaviour("A static member restarts")
 @pytest.mark.parametrize("name", [of(name) for name in LIBRARIES if name != "kafkajs"])  # it has no static members
@@ -80,7 +83,11 @@ def test_a_static_member_restarts(broker: Broker, topic: str, library: Adapter, 
     wait_all(members, {record.value for record in more})
 
     assert members[1].received
-    assert (group.described().state, group.generation) == ("Stable", generation)
+    # What a cooperative client owned is in its metadata after one rebalance more than usual, as on a busy machine. It
+    # comes back without, and other metadata are a rebalance in Kafka, too.
+    most = generation + 1 if library.name in COOPERATIVE else generation
+    assert group.described().state == "Stable"
+    assert generation <= group.generation <= most
     for member in members:
         member.stop()
 
