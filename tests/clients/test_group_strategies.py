@@ -60,7 +60,7 @@ def _two_members_and_one_leaves(broker: Broker, topic: str, library: Adapter, jo
     members[1].stop()
 
 
-COOPERATIVE = ("franz-go",)  # by default
+COOPERATIVE_BY_DEFAULT = ("franz-go",)
 
 
 @pytest.mark.rules("JG-23", "LG-10")
@@ -85,7 +85,7 @@ def test_a_static_member_restarts(broker: Broker, topic: str, library: Adapter, 
     assert members[1].received
     # What a cooperative client owned is in its metadata after one rebalance more than usual, as on a busy machine. It
     # comes back without, and other metadata are a rebalance in Kafka, too.
-    most = generation + 1 if library.name in COOPERATIVE else generation
+    most = generation + 1 if library.name in COOPERATIVE_BY_DEFAULT else generation
     assert group.described().state == "Stable"
     assert generation <= group.generation <= most
     for member in members:
