@@ -20,7 +20,7 @@ def java_hash(text: str) -> int:
     count = len(units)
     first = count if count <= _POWERS_COUNT else count % _POWERS_COUNT
     h: int = sum(map(mul, units, _POWERS[_POWERS_COUNT - first :]))  # ends with the shorter of both
-    for start in range(first, count, _POWERS_COUNT) if first < count else ():
+    for start in range(first, count, _POWERS_COUNT):
         h = (h * _POWERS[0] * 31 + sum(map(mul, units[start : start + _POWERS_COUNT], _POWERS))) & 0xFFFFFFFF
     return h & 0xFFFFFFFF
 

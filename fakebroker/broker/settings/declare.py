@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from fakebroker.protocol.errors import SettingError
+from fakebroker.protocol.schema.runtime import MAX_STRING_BYTES
 
 # Kafka's types of a setting; the numbers are those of DescribeConfigs' config_type.
 BOOLEAN, STRING, INT, SHORT, LONG, DOUBLE, LIST, CLASS, PASSWORD = range(1, 10)
@@ -15,7 +16,6 @@ CLUSTER_WIDE = "cluster-wide"  # may be altered for one broker or for all at run
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 _BITS = {INT: 32, SHORT: 16, LONG: 64}
-_LONGEST_TEXT_BYTES = 32767  # IA-7; a string of a record or an answer has no more
 BLANKS = "".join(map(chr, range(33)))  # what Java's `trim` takes away
 _DOUBLE = r"[-+]?(NaN|Infinity|(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?[fFdD]?)"  # as Java reads it, in decimal
 
@@ -98,8 +98,8 @@ _UNITS = {"ms": "ms", "secs": "seconds", "seconds": "seconds", "minutes": "minut
 def parse(setting: Setting, text: str) -> Value:
     """The value that `text` means. Raises SettingError when it has the wrong type or is out of bounds (IA-7)."""
     text = text.strip(BLANKS)
-    if (size_bytes := len(text.encode())) > _LONGEST_TEXT_BYTES:
-        raise SettingError(f"{setting.name}: a value of {size_bytes} bytes exceeds the limit of {_LONGEST_TEXT_BYTES}")
+    if (size_bytes := len(text.encode())) > MAX_STRING_BYTES:  # neither a record nor an answer can have it
+        raise SettingError(f"{setting.name}: a value of {size_bytes} bytes exceeds the limit of {MAX_STRING_BYTES}")
     value = _convert(setting, text)
     problem = _problem(setting.allowed, value)
     if problem is not None:

@@ -144,7 +144,7 @@ def test_a_config_that_no_record_can_hold_keeps_nothing_else_of_its_topic_from_t
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A topic's partitions and other configs are written with each of its changes, whatever is wrong with one."""
-    monkeypatch.setattr(declare, "_LONGEST_TEXT_BYTES", 50_000)
+    monkeypatch.setattr(declare, "MAX_STRING_BYTES", 50_000)
     life = Life(tmp_path / "data", config=CONFIG)
     life.broker.create_topic("t")
     topic = life.cluster.topics.get("t")

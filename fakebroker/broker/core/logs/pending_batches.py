@@ -132,8 +132,9 @@ class PendingBatchMemory:
 def built(
     batches: Iterable[DeferredBatch], on_error: Callable[[Exception], None]
 ) -> Iterator[tuple[DeferredBatch, bytes]]:
-    """Batches and their bytes. What cannot be built goes to `on_error` and leaves a gap: those behind it,
-    of other groups, are not lost with it.
+    """Batches and their bytes. What cannot be built goes to `on_error` and leaves a gap.
+
+    Those behind it, which may be of other groups, are not lost with it.
     """
     for batch in batches:
         try:
