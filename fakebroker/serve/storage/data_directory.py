@@ -3,8 +3,10 @@
 With one broker it is a log directory of Kafka (`log.dirs`); with several it has one for each, named by their ids.
 """
 
+import logging
 import os
 from collections.abc import Iterable, Sequence
+from itertools import count
 from pathlib import Path
 
 from fakebroker.platform.files import refuse_link
@@ -15,6 +17,8 @@ from fakebroker.serve.storage.log_directory import LogDirectory, unusable, wrong
 from fakebroker.serve.storage.metadata_image import MetadataImage
 from fakebroker.serve.storage.metadata_log import MetadataLog
 from fakebroker.serve.storage.spare_descriptors import SpareDescriptors
+
+log = logging.getLogger("fakebroker")
 
 
 class DataDirectory:
@@ -141,7 +145,16 @@ class DataDirectory:
                 each.directory.remove_deleted()
         except OSError as error:
             raise unusable(self.path, "cannot be written", error) from None
+        self._leave_out_incomplete_topics(longest.path)
         return longest.last_timestamp_ms
+
+    def _leave_out_incomplete_topics(self, path: Path) -> None:
+        """Leave out topics that do not have all partitions up to their last: a kill cut their creation short."""
+        for topic_id, topic in list(self.image.topics.items()):
+            missing = next(index for index in count() if index not in topic.partitions)
+            if missing == 0 or missing < len(topic.partitions):
+                log.warning("%s: topic %r has no partition %d; it is left out", path, topic.name, missing)
+                del self.image.topics[topic_id]
 
     def clear(self) -> None:
         """Remove everything. Raises OSError."""

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 BATCHES_OF_PART = 500  # that are read without a pause, which takes less than 1 ms
 BYTES_OF_PART = 1 << 20
 BYTES_AS_A_BATCH = 1024  # to copy so much takes as long as to read a batch
+_MAX_OFFSET = (1 << 63) - 2  # the end of a log, one more, is a number of 64 bits, too
+_MAX_RELATIVE_OFFSET = (1 << 31) - 1  # of a segment, whose indexes have offsets of 32 bits
 _NO_INDEX = 1 << 62  # bytes between two entries of an index that nobody asks for
 
 # Base offset, length, magic, checksum, last offset delta, max timestamp, producer id, number of records.
@@ -38,13 +40,19 @@ def whole_batches(
     They begin at `position`, where offsets up to `end_offset` are taken. Raises NotWhole at the first batch that is not
     whole, or, with `check_crc`, is damaged.
     """
-    size = len(data)
+    size, limit = len(data), min(end_offset + _MAX_RELATIVE_OFFSET, _MAX_OFFSET)
     while position < size:
         if size - position < HEADER_BYTES:
             raise NotWhole(f"{size - position} bytes at position {position} are too few for a batch")
         offset, length, magic, crc, delta, max_ms, producer_id, count = _FIELDS(data, position)
         batch_end = position + length + LENGTH_END
-        if magic != 2 or batch_end - position < HEADER_BYTES or offset < end_offset or delta < 0:
+        if (
+            magic != 2
+            or batch_end - position < HEADER_BYTES
+            or offset < end_offset
+            or delta < 0
+            or offset + delta > limit
+        ):
             raise NotWhole(f"no batch begins at position {position}")
         if batch_end > size:
             raise NotWhole(f"the batch at position {position} is cut off after {size - position} bytes")

@@ -10,9 +10,15 @@ import pytest
 
 from fakebroker import VirtualBroker
 from fakebroker.protocol.errors import FakebrokerError, InvalidArgument
+from fakebroker.protocol.records.batch import build_batch, plain_records
+from fakebroker.protocol.records.metadata_records import encode_metadata_record
+from fakebroker.protocol.records.metadata_records_schema import TopicRecord
+from fakebroker.serve.storage.metadata_log import batches_of
+from fakebroker.serve.storage.segment_content import read_content
 from tests.support.data_directories import SMALL
 
 FIRST, LAST = "00000000000000000000.log", "00000000000000000003.log"
+MAX = (1 << 31) - 1
 BATCH_BYTES = 300_072  # of a batch with one record of 300,000 bytes
 
 
@@ -170,3 +176,32 @@ def test_every_file(stopped: Path, tmp_path: Path, how: str, after_kill: bool) -
             broker.errors.clear()
             broker.stop()
         shutil.rmtree(copied)
+
+
+@pytest.mark.parametrize(("last_offset", "end_offset"), [(3 + MAX, 4 + MAX), (4 + MAX, 8), ((1 << 63) - 1, 8)])
+def test_a_batch_is_not_too_far_from_its_segments_first(killed: Path, last_offset: int, end_offset: int) -> None:
+    """Offsets in indexes have 32 bits: a batch that no index can name is not read, also if its checksum is right."""
+    with (killed / "orders-0" / LAST).open("ab") as file:
+        file.write(build_batch(plain_records([(None, b"far")] * 2, 0, last_offset - 1)))
+
+    with VirtualBroker(data=killed, config=SMALL) as broker:
+        assert broker.topic("orders").partition(0).high_watermark == end_offset
+        broker.topic("orders").produce("x")
+    with VirtualBroker(data=killed, config=SMALL) as broker:
+        assert broker.topic("orders").partition(0).high_watermark == end_offset + 1
+
+
+def test_a_topic_whose_creation_was_cut_short_is_left_out(killed: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Records of a large creation are several batches; a kill may come before those of the first partitions."""
+    path = killed / "__cluster_metadata-0" / FIRST
+    end_offset = read_content(path.read_bytes(), 0, check_crc=True).end_offset
+    topic = encode_metadata_record(TopicRecord(name="half", topic_id=bytes(15) + b"\x07"))
+    with path.open("ab") as file:
+        file.write(batches_of([topic], end_offset, 0))
+
+    with caplog.at_level(logging.WARNING), VirtualBroker(data=killed, config=SMALL) as broker:
+        assert "half" not in [topic.name for topic in broker.topics]
+        broker.create_topic("half")
+    assert "topic 'half' has no partition 0; it is left out" in caplog.text
+    with VirtualBroker(data=killed, config=SMALL) as broker:
+        assert broker.topic("half").partitions == 1
