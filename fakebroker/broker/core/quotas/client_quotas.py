@@ -6,7 +6,7 @@ that type that have no quota of their own.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from math import fmod, isfinite
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ CONNECTION_CREATION_RATE = "connection_creation_rate"
 Entity = tuple[tuple[str, str | None], ...]
 Kind = tuple[str, ...]
 """The types of an entity."""
+_Address = IPv4Address | IPv6Address
 
 
 class _KeyType(NamedTuple):
@@ -122,6 +123,7 @@ class ClientQuotas:
         self._by_entity: dict[Entity, dict[str, float]] = {}
         self._by_key: dict[str, dict[Entity, float]] = {}  # the same
         self._kinds: dict[str, Counter[Kind]] = {}  # how many entities of each kind have a quota of a key
+        self._by_address: dict[_Address, Entity] = {}  # an IPv6 address may be written in several ways
 
     def __iter__(self) -> Iterator[tuple[Entity, Mapping[str, float]]]:
         return iter(list(self._by_entity.items()))
@@ -151,6 +153,8 @@ class ClientQuotas:
         if entity not in of_key:
             self._kinds.setdefault(key, Counter())[_kind_of(entity)] += 1
         of_key[entity] = self._by_entity[entity][key] = value
+        if address := _address_of(entity):
+            self._by_address[address] = entity
 
     def _remove(self, entity: Entity, key: str) -> None:
         """What has become empty is gone: a client may choose any key."""
@@ -162,6 +166,8 @@ class ClientQuotas:
             del kinds[kind]
         if not of_key:
             del self._by_key[key], self._kinds[key]
+        if (address := _address_of(entity)) and self._by_address.get(address) == entity:
+            del self._by_address[address]
 
     def of_client(self, key: str, user: str, client_id: str) -> Applied:
         """Which quota of a key holds for a client: of the most specific entity (QU-7).
@@ -178,25 +184,41 @@ class ClientQuotas:
         return Applied(_scope(only_kind, user, client_id), None, None)
 
     def of_address(self, address: str) -> Applied:
-        """How many connections an IP address may make per second (QU-1)."""
+        """How many connections an IP address may make per second (QU-1), however the quota writes the address."""
         quotas = self._by_key.get(CONNECTION_CREATION_RATE, {})
-        names: list[str | None] = [address, *(_RESOLVED if _is_loopback(address) else ()), None]
-        for name in names:
-            entity = ((IP, name),)
+        for entity in self._entities_of(address) if quotas else ():
             if entity in quotas:
                 return Applied(Scope(address, ""), entity, quotas[entity])
         return Applied(Scope(address, ""), None, None)
+
+    def _entities_of(self, address: str) -> Iterator[Entity]:
+        """The entities that an address is of, the most specific first."""
+        parsed = _parsed(address)
+        if parsed in self._by_address:
+            yield self._by_address[parsed]
+        yield ((IP, address),)  # in virtual time a client may have any address
+        if parsed is not None and parsed.is_loopback:
+            yield from (((IP, name),) for name in _RESOLVED)
+        yield ((IP, None),)
 
 
 def _kind_of(entity: Entity) -> Kind:
     return tuple(kind for kind, _ in entity)
 
 
-def _is_loopback(address: str) -> bool:
+def _address_of(entity: Entity) -> _Address | None:
+    """The address of an entity; None for one that is none, or the name of one."""
+    kind, name = entity[0]
+    return _parsed(name) if kind == IP and name is not None else None
+
+
+def _parsed(address: str) -> _Address | None:
+    """An address in whatever form; an IPv4 address within IPv6 is the IPv4 address, as in Java."""
     try:
-        return ip_address(address).is_loopback
+        found = ip_address(address)
     except ValueError:
-        return False  # a client in virtual time may have any address
+        return None
+    return (found.ipv4_mapped if isinstance(found, IPv6Address) else None) or found
 
 
 def _candidates(user: str, client_id: str) -> list[Entity]:

@@ -78,6 +78,23 @@ def test_addresses() -> None:
     assert limits == [1, 2, 2, 3, 3]
 
 
+@pytest.mark.parametrize("written", ["2001:DB8::1", "2001:db8:0:0:0:0:0:1", "2001:0db8::0001"])
+def test_an_ipv6_address_has_its_quota_in_whatever_form(written: str) -> None:
+    """Kafka compares addresses, not texts; what a client is called is Java's long form."""
+    quotas = quotas_of({"ip": written}, key="connection_creation_rate")
+
+    assert quotas.of_address("2001:db8:0:0:0:0:0:1").limit == 1
+    quotas.alter((("ip", written),), {"connection_creation_rate": None})
+    assert quotas.of_address("2001:db8:0:0:0:0:0:1").limit is None
+
+
+def test_an_ipv4_address_within_ipv6_is_the_ipv4_address() -> None:
+    """As Java has it."""
+    quotas = quotas_of({"ip": "::ffff:10.0.0.1"}, key="connection_creation_rate")
+
+    assert quotas.of_address("10.0.0.1").limit == 1
+
+
 @pytest.mark.rules("QU-1", "QU-5")
 @pytest.mark.parametrize(
     "components",
