@@ -48,7 +48,7 @@ class AdmittedRoutes:
         """The route of a request, and what its placeholders stand for. Raises Problem for one that is not admitted."""
         headers = Headers(scope=scope)
         _check_length(headers)
-        _check_site(headers, self._token)
+        _check_site(headers, self._token, is_get=scope["method"] == "GET")
         for route in self.routes:
             match, in_path = route.matches(scope)
             if match is Match.FULL:
@@ -66,7 +66,7 @@ def _check_length(headers: Headers) -> None:
         raise problem.with_headers(Connection="close")
 
 
-def _check_site(headers: Headers, token: str | None) -> None:
+def _check_site(headers: Headers, token: str | None, *, is_get: bool) -> None:
     """Raises Problem for a page of another site in a browser, and without a token for another name of this host.
 
     A browser sends no Origin for images, scripts and frames, but Sec-Fetch-Site. A link from another site is fine.
@@ -77,7 +77,8 @@ def _check_site(headers: Headers, token: str | None) -> None:
         raise Problem(400, "malformed-host", f"the Host header must be HOST[:PORT], not {host[:MAX_SHOWN]!r}")
     if origin is not None and origin.partition("://")[2] != host:
         raise Problem(403, "forbidden-origin", f"pages from {origin[:MAX_SHOWN]!r} may not control this broker")
-    if headers.get("sec-fetch-site") in _OTHER_SITES and headers.get("sec-fetch-dest") != "document":
+    is_link = is_get and headers.get("sec-fetch-dest") == "document"  # a form that is sent has that destination, too
+    if headers.get("sec-fetch-site") in _OTHER_SITES and not is_link:
         raise Problem(403, "forbidden-origin", "pages of other sites may only link to this broker")
     if token is None and not (found and is_loopback(found["ipv6"] or found["name"])):
         detail = f"without a token this broker can only be reached as localhost, not as {host[:MAX_SHOWN]!r}"

@@ -71,6 +71,8 @@ def test_pages_of_other_sites_may_only_link_here() -> None:
             headers = {"sec-fetch-site": site, "sec-fetch-dest": destination}
             answer = await control.ask("GET", "/clock", headers=headers)
             assert answer.status_code == status, headers
+        form = {"sec-fetch-site": "cross-site", "sec-fetch-dest": "document"}  # and no Origin, as old browsers send it
+        assert (await control.problem("POST", "/reset", headers=form))["status"] == 403
 
     with_control(test)
 
