@@ -58,6 +58,9 @@ def _column(line: str) -> Column:
 MAX_SHOWN: Final = 5
 """So many rows of a check that fails are shown."""
 
+MAX_CHECKED_ROWS: Final = 20_000_000
+"""So many rows are checked, and asked, by DuckDB within about a minute; more are for Spark."""
+
 KEY_CHECK: Final = "key"
 """The name of the check that every table has, that its key is unique."""
 

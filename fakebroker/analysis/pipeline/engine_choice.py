@@ -22,7 +22,6 @@ from fakebroker.protocol.extras import install_command
 MAX_JOURNAL_MB: Final = 500
 MAX_LOG_MB: Final = 500
 MAX_EVENTS: Final = 5_000_000
-MAX_CHECKED_ROWS: Final = 20_000_000
 MAX_WHATIF_ROWS: Final = EMBEDDED_ROWS
 MAX_RUNS: Final = 5_000
 _MB: Final = 1_000_000

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
-from fakebroker.analysis.pipeline.contract import Table
+from fakebroker.analysis.pipeline.contract import MAX_CHECKED_ROWS, Table
 from fakebroker.analysis.pipeline.dialects import for_spark
 from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine, DuckFrame
 from fakebroker.analysis.pipeline.recipe import (
@@ -118,11 +118,10 @@ class SparkEngine:
 
         DuckDB asks small tables: each query would be seconds of jobs here.
         """
-        from fakebroker.analysis.pipeline import engine_choice
         from fakebroker.analysis.pipeline.of_table import in_ms
 
         read = {name: folders[name] for name in tables_named(query) & {*folders}}
-        if sum(count_rows(each) for name in read for each in read[name]) <= engine_choice.MAX_CHECKED_ROWS:
+        if sum(count_rows(each) for name in read for each in read[name]) <= MAX_CHECKED_ROWS:
             return self._embedded.asked(query, folders, values)
         known = {name: in_ms(self._read(table(name), *there)) for name, there in read.items()}
         return [row.asDict() for row in self._of_query(query, known, values).collect()]

@@ -54,7 +54,8 @@ def checking(folder: Path) -> AskWork:
     """The work of checking all tables."""
 
     def ask() -> "AnyWork":
-        from fakebroker.analysis.pipeline.engine_choice import MAX_CHECKED_ROWS, work_on_tables
+        from fakebroker.analysis.pipeline.contract import MAX_CHECKED_ROWS
+        from fakebroker.analysis.pipeline.engine_choice import work_on_tables
         from fakebroker.analysis.pipeline.tables import NAMES
 
         return work_on_tables(folder, NAMES, MAX_CHECKED_ROWS)

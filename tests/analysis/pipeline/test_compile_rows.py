@@ -9,7 +9,6 @@ from fakebroker.analysis.history.compile.anonymise import PlainNames
 from fakebroker.analysis.history.compile.group_rows import rows_of_group
 from fakebroker.analysis.history.compile.scenario import compiled
 from fakebroker.analysis.history.compile.window import window_of
-from fakebroker.analysis.pipeline import engine_choice
 from tests.analysis.history.compile.tables_of import from_journal, of_group, publish
 from tests.support.histories import make_history
 
@@ -35,13 +34,13 @@ def test_what_is_read_is_what_a_window_needs(tmp_path: Path) -> None:
 @pytest.mark.spark
 def test_spark_reads_the_same_rows(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Filtered by Spark, as tables are that are too large for DuckDB, the rows are those that DuckDB filters."""
-    from fakebroker.analysis.pipeline.spark_engine import SparkEngine
+    from fakebroker.analysis.pipeline import spark_engine
 
     folder = publish(tmp_path, from_journal(make_history(0, steps=40)))
     start_ms, end_ms = 1_767_400_000_000, 1_768_400_000_000
     by_duckdb = rows_of_group(folder, GROUP, start_ms, end_ms, "run-0")
-    monkeypatch.setattr(engine_choice, "MAX_CHECKED_ROWS", -1)
-    by_spark = rows_of_group(folder, GROUP, start_ms, end_ms, "run-0", SparkEngine(spark))
+    monkeypatch.setattr(spark_engine, "MAX_CHECKED_ROWS", -1)
+    by_spark = rows_of_group(folder, GROUP, start_ms, end_ms, "run-0", spark_engine.SparkEngine(spark))
     for name, rows in by_duckdb.items():
         assert sorted(map(repr, by_spark[name])) == sorted(map(repr, rows)), name
     assert any(by_duckdb.values())

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from fakebroker.analysis.pipeline import engine_choice
+from fakebroker.analysis.pipeline.contract import MAX_CHECKED_ROWS
 from fakebroker.analysis.pipeline.engine_choice import LIVE, REMOTE, Chosen, Work, choose, work_on_files, work_on_tables
 from fakebroker.analysis.pipeline.extras import MissingExtra
 from fakebroker.analysis.pipeline.java import NoJava
@@ -67,5 +68,6 @@ def test_the_page_has_the_limits() -> None:
     """docs/how-to/pipeline.md has a row for each, with its number."""
     page = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "pipeline.md").read_text()
 
-    for name in ("MAX_JOURNAL_MB", "MAX_LOG_MB", "MAX_EVENTS", "MAX_CHECKED_ROWS", "MAX_WHATIF_ROWS", "MAX_RUNS"):
+    assert f" | {MAX_CHECKED_ROWS:,} " in page
+    for name in ("MAX_JOURNAL_MB", "MAX_LOG_MB", "MAX_EVENTS", "MAX_WHATIF_ROWS", "MAX_RUNS"):
         assert f" | {getattr(engine_choice, name):,} " in page, name

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from fakebroker.analysis.pipeline import engine_choice
+from fakebroker.analysis.pipeline import spark_engine
 from fakebroker.analysis.pipeline import publish as publish_module
 from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
 from fakebroker.analysis.pipeline.engines import Engine
@@ -356,7 +356,7 @@ def test_spark_checks_what_is_large_itself(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_rows: int
 ) -> None:
     """The same rows fail a check, whoever asks: Spark, or DuckDB for little."""
-    monkeypatch.setattr(engine_choice, "MAX_CHECKED_ROWS", most_rows)
+    monkeypatch.setattr(spark_engine, "MAX_CHECKED_ROWS", most_rows)
     rows = [expiry(1), expiry(1), expiry(2, expired_at=3)]
     write_rows(EXPIRIES, rows, tmp_path / "expiries")
     folders = {"expiries": [tmp_path / "expiries"]}
