@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from fakebroker.analysis.pipeline import spark_engine
 from fakebroker.analysis.pipeline import publish as publish_module
+from fakebroker.analysis.pipeline import spark_engine
 from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
 from fakebroker.analysis.pipeline.engines import Engine
 from fakebroker.analysis.pipeline.progress import Progress
