@@ -23,7 +23,7 @@ from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 from fakebroker.analysis.pipeline.tables.retention_losses import DAY_MS, WhatifOptions
 
 RETENTIONS = tuple(days * DAY_MS for days in (1, 3, 7, 10, 14))
-GOAL_S = 60.0  # for 10 million records
+GOAL_S = 45.0  # for 10 million records
 LINEAR = 1.1  # times as long as the growth itself
 CORES_GOAL = 1.6
 _DECODED = ("coordinator_records", "rejects", "commits")

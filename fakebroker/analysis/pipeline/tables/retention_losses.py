@@ -10,7 +10,7 @@ from fakebroker.analysis.pipeline.retention_play import Plays
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
-EMBEDDED_ROWS: Final = 12_000_000  # in about half a minute, on two cores
+EMBEDDED_ROWS: Final = 24_000_000  # in about half a minute, on two cores
 
 
 class WhatifOptions(NamedTuple):
