@@ -252,7 +252,7 @@ class Connection:
         """As `fail`, on purpose: nothing is logged."""
         if self.state not in ENDED:
             self._move(CLOSING)
-            self.close_reason, self.is_to_reset = reason, is_to_reset
+            self.close_reason, self.is_to_reset = reason[:LINE_CHARACTERS], is_to_reset
             self._input.clear()
             self.engine.to_flush[self] = None
 

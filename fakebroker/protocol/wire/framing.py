@@ -8,6 +8,7 @@ from fakebroker.protocol.errors import WireError
 _SIZE = struct.Struct(">i")
 PREFIX_BYTES = _SIZE.size
 LONGEST_FRAME_BYTES = 2**31 - 1  # what the prefix can say
+SHOWN_BYTES = 16  # of what is no frame, in an error
 LARGE_BYTES = 64 * 1024  # from here on a copy costs more than to keep records in pieces
 
 TLS_ALERT = "; this looks like a TLS alert: the port speaks TLS"
@@ -126,7 +127,7 @@ class FrameReader:
             problem = (
                 f"a frame of {size} bytes is too short for a {'request' if self.smallest_bytes else 'response'} header"
             )
-        raise WireError(problem + guess_protocol(buffer[position : position + 16]))
+        raise WireError(problem + guess_protocol(buffer[position : position + SHOWN_BYTES]))
 
     def clear(self) -> None:
         """Keep nothing."""
@@ -135,7 +136,10 @@ class FrameReader:
 
 
 def guess_protocol(start: bytes) -> str:
-    """A clause to append to an error about the bytes at `start`: what their sender probably speaks instead of Kafka."""
+    """A clause to append to an error about the bytes at `start`: what their sender probably speaks instead of Kafka.
+
+    Of text it shows a few characters. More could be a login that came at the wrong moment, and its password.
+    """
     if start[:2] == b"\x16\x03" and start[2:3] <= b"\x04":
         return "; this looks like a TLS handshake, but the listener is plaintext: check security.protocol"
     if start[:2] == b"\x15\x03" and start[2:3] <= b"\x04":
@@ -143,5 +147,5 @@ def guess_protocol(start: bytes) -> str:
     if start[:4] in _HTTP_METHODS:
         return "; this looks like HTTP, but the port speaks Kafka's protocol"
     if len(start) >= 4 and all(32 <= byte < 127 or byte in b"\r\n\t" for byte in start[:8]):
-        return f"; this looks like text: {start.decode('latin-1')!r}"
+        return f"; this looks like text: {start[:SHOWN_BYTES].decode('latin-1')!r}"
     return ""

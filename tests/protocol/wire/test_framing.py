@@ -91,6 +91,11 @@ def test_strangers_are_recognised(start: bytes, words: str) -> None:
     assert bool(words) == bool(guess_protocol(start))
 
 
+def test_little_of_a_text_is_shown() -> None:
+    """As kafka-python writes a login by PLAIN; the password comes behind the name, twice."""
+    assert guess_protocol(b"jonathan\0jonathan\0hunter22") == r"; this looks like text: 'jonathan\x00jonatha'"
+
+
 def test_the_error_carries_the_hint() -> None:
     """A TLS client that connects to a plain port gets an error."""
     with pytest.raises(WireError, match="TLS"):

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.security.principals import Principal
-from fakebroker.broker.engine.connection import Connection
-from fakebroker.broker.engine.connection_state import BUFFERED, CLIENT_LEFT, ENDED, PARKED, SERVING
+from fakebroker.broker.engine.connection import REQUESTS_PER_TURN, Connection
+from fakebroker.broker.engine.connection_state import BUFFERED, CLIENT_LEFT, ENDED, PARKED, READING, SERVING
 from fakebroker.broker.engine.dispatch import REQUEST_LIMIT, Dispatcher, Route
 from fakebroker.broker.engine.journal import Peer
 from fakebroker.broker.engine.security.authentication import DONE, LOGGING_IN, RAW, REFUSED, Authentication
@@ -79,8 +79,11 @@ class SaslConnection(Connection):
 
     def _login_turn(self, buffer: bytes, position: int, now: Instant) -> None:
         """As `_turn`, while the connection logs in: each frame may change how the next is read."""
-        authentication = self._authentication
-        while authentication.state is not DONE and self.state not in ENDED:
+        authentication, stopwatch = self._authentication, self.engine.cluster.timers.passes.stopwatch
+        ends_s = stopwatch() + self.engine.turn_s
+        for _ in range(REQUESTS_PER_TURN):
+            if authentication.state is DONE or self.state in ENDED:
+                break
             self.state = SERVING
             try:
                 stop = position + self._input.whole_bytes(buffer, position)
@@ -96,11 +99,13 @@ class SaslConnection(Connection):
             else:
                 super()._turn(buffer[position:stop], 0, now)
             position = stop
-            if self.state is PARKED:
+            if self.state is PARKED or stopwatch() > ends_s:
                 break
         if authentication.state is DONE and self.state not in (*ENDED, PARKED):
             super()._turn(buffer, position, now)
         else:
+            if self.state is READING:
+                self.state = SERVING  # the turn of the last frame saw no other behind it
             self._buffer_rest(buffer, position)
         self.engine.to_flush[self] = None
 
