@@ -8,17 +8,21 @@ chooses.
 import hmac
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
 from fakebroker.cli.http.control_port import is_loopback
 from fakebroker.cli.http.problems import Problem, no_such_path
+from fakebroker.cli.http.request_body import discard
 
 _HOST = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9_.-]+))(?::[0-9]{0,5})?")
 _OTHER_SITES = ("cross-site", "same-site")  # the second: the same host, another port
 MAX_SHOWN = 200  # characters of a header in an error
+MAX_REFUSED_BYTES = 64 * 1024  # of the body of a request that is not admitted
 
 
 class PublicRoute(Route):
@@ -40,6 +44,8 @@ class AdmittedRoutes:
         try:
             route, in_path = self._admitted(scope)
         except Problem as problem:
+            if _has_body(headers := Headers(scope=scope)):
+                await _end_body(problem, headers, receive)
             await problem.response()(scope, receive, send)
         else:
             await route.handle({**scope, **in_path}, receive, send)
@@ -57,6 +63,18 @@ class AdmittedRoutes:
                 return route, dict(in_path)
         _check_token(headers, self._token)
         raise no_such_path(scope["path"], [route.path for route in self.routes])
+
+
+def _has_body(headers: Headers) -> bool:
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+
+
+async def _end_body(problem: Problem, headers: Headers, receive: Receive) -> None:
+    """Read a short body of a request that is not admitted. The connection ends: of a long one the rest is not read."""
+    problem.with_headers(Connection="close")
+    if "expect" not in headers:  # else the caller waits for our answer before it sends the body
+        with suppress(ClientDisconnect):
+            await discard(receive, MAX_REFUSED_BYTES)
 
 
 def _check_length(headers: Headers) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import re
 
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import Receive
 
 from fakebroker.cli.http.problems import Problem
 from fakebroker.serve.garbage import READ
@@ -40,14 +41,14 @@ async def read_body(request: Request) -> bytes:
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > MAX_BODY_BYTES:
         if "expect" not in request.headers:  # else the caller waits for our answer before it sends the body
-            await _discard(request)
+            await discard(request.receive)
         raise _too_large()
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         READ.add(len(chunk))
         if len(body) > MAX_BODY_BYTES:
-            await _discard(request)
+            await discard(request.receive)
             raise _too_large()
     return bytes(body)
 
@@ -64,13 +65,16 @@ def has_many_values(body: bytes) -> bool:
     return False
 
 
-async def _discard(request: Request) -> None:
-    """Read the rest, so that a caller that sends its whole body first gets our answer and not a reset connection."""
+async def discard(receive: Receive, most_bytes: int = MAX_DISCARDED_BYTES) -> None:
+    """Read the rest, so that a caller that sends its whole body first gets our answer and not a reset connection.
+
+    Of a longer one, or one that takes long, not all. Raises ClientDisconnect when the caller hangs up.
+    """
     size_bytes = 0
     try:
         async with asyncio.timeout(DISCARD_WITHIN_S):
-            while size_bytes < MAX_DISCARDED_BYTES:
-                message = await request.receive()
+            while size_bytes < most_bytes:
+                message = await receive()
                 if message["type"] == "http.disconnect":
                     raise ClientDisconnect
                 size_bytes += len(message.get("body", b""))

@@ -8,11 +8,13 @@ from typing import Any, Protocol
 
 import uvicorn
 from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fakebroker.cli.http.acceptor import Acceptor
 from fakebroker.serve.net.ports import Ports
 
 STOP_WITHIN_S = 1
+MAX_READ_BYTES = 16 * 1024  # at once, of one caller
 
 
 class ServedApp(Protocol):
@@ -23,6 +25,16 @@ class ServedApp(Protocol):
 
     async def close(self) -> None:
         """End what does not end by itself."""
+
+
+class OneCaller(H11Protocol):
+    """What speaks HTTP with one caller. It reads a little at once: a body may come in chunks of one byte."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """The transport has read nothing yet. Those of uvloop have no such attribute, and read 64 KiB at once."""
+        if hasattr(transport, "max_size"):
+            transport.max_size = MAX_READ_BYTES
+        super().connection_made(transport)
 
 
 class _Server(uvicorn.Server):
@@ -73,7 +85,7 @@ class ControlServer:
             access_log=False,
             lifespan="off",
             loop="none",
-            http="h11",  # not httptools, if that is installed: it takes headers of any length
+            http=OneCaller,  # not httptools, if that is installed: it takes headers of any length
             ws="none",
             server_header=False,
             timeout_graceful_shutdown=STOP_WITHIN_S,

@@ -134,3 +134,27 @@ def test_a_broker_that_nobody_controls_loads_nothing_of_it() -> None:
     unwanted |= {f"fakebroker.testing.handles.{name}" for name in of_the_page}
     assert sorted(loaded & unwanted) == []
     assert sorted(name for name in loaded if name.startswith(("fakebroker.cli.http", "fakebroker.cli.ctl"))) == []
+
+
+def test_a_refused_caller_with_a_long_body_is_not_heard_to_its_end() -> None:
+    """The answer comes, and the connection ends; a short body is read first, so that the caller sees the answer."""
+    with controlled("--control-token", "s3cret") as url:
+        host, _, port = url.removeprefix("http://").partition(":")
+        head = b"POST /clock/freeze HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        for body, is_sent in ((b"1\r\nx\r\n" * 100 + b"0\r\n\r\n", True), (b"1\r\nx\r\n" * 10_000_000, False)):
+            with socket.create_connection((host, int(port)), timeout=30) as caller:
+                caller.sendall(head)
+                assert sends_all(caller, body) is is_sent
+                if is_sent:
+                    answer = b"".join(iter(lambda: caller.recv(4096), b""))
+                    assert answer.startswith(b"HTTP/1.1 401 ")
+                    assert b"connection: close" in answer.lower()
+
+
+def sends_all(caller: socket.socket, data: bytes) -> bool:
+    """Whether all is sent before the other side closes."""
+    try:
+        caller.sendall(data)
+    except ConnectionError:
+        return False
+    return True
