@@ -13,7 +13,7 @@ from fakebroker.serve.net.ports import Ports
 class ReadingApp:
     """Reads the body of every request, and answers with nothing."""
 
-    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - a protocol names it
         """Answer one request."""
         while (await receive()).get("more_body"):
             pass
