@@ -12,6 +12,7 @@ from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.fencing import as_sent
 from fakebroker.broker.core.transactions.producer import Producer
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 from fakebroker.protocol.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -36,14 +37,22 @@ def handle(call: Call, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxn
     return call.work(_Additions(call, transactions).in_steps(), must_finish=True)
 
 
-def error_response(request: AddPartitionsToTxnRequest, version: int, code: ErrorCode) -> AddPartitionsToTxnResponse:
+def error_response(
+    request: AddPartitionsToTxnRequest, version: int, code: ErrorCode
+) -> Generator[None, None, AddPartitionsToTxnResponse]:
     """What a handler that failed is answered with: before v4 every partition has the code (AV-10)."""
     if version >= _FIRST_OF_BROKERS:
         return AddPartitionsToTxnResponse(error_code=code)
-    topics = [
-        AddPartitionsToTxnTopicResult(name=topic.name, results_by_partition=[_row(i, code) for i in topic.partitions])
-        for topic in request.v3_and_below_topics
-    ]
+    topics, pace = [], Pace(PARTITIONS_PER_STEP)
+    for topic in request.v3_and_below_topics:
+        rows = []
+        for index in topic.partitions:
+            rows.append(_row(index, code))
+            if pace.is_over():
+                yield
+        topics.append(AddPartitionsToTxnTopicResult(name=topic.name, results_by_partition=rows))
+        if pace.is_over():
+            yield
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=topics)
 
 

@@ -3,11 +3,12 @@
 MOCK: done at once (AD-1); entries are answered in the order of the request (AD-3).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.quotas.client_quotas import ENTITY_TYPES, Entity, check_value, make_entity
 from fakebroker.protocol.errors import ErrorCode, ErrorContent, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -58,10 +59,16 @@ def _alter(call: Call, request: AlterClientQuotasRequest, entry: EntryData, name
     return None
 
 
-def error_response(request: AlterClientQuotasRequest, _version: int, code: ErrorCode) -> AlterClientQuotasResponse:
+def error_response(
+    request: AlterClientQuotasRequest, _version: int, code: ErrorCode
+) -> Generator[None, None, AlterClientQuotasResponse]:
     """What a handler that failed is answered with: the error for each entry (AV-10)."""
-    error = KafkaError(code).content
-    return AlterClientQuotasResponse(entries=[_result(_names(entry), error) for entry in request.entries])
+    error, pace, results = KafkaError(code).content, Pace(ENTRIES_PER_STEP), []
+    for entry in request.entries:
+        results.append(_result(_names(entry), error))
+        if pace.is_over(1 + len(entry.entity)):
+            yield
+    return AlterClientQuotasResponse(entries=results)
 
 
 def _names(entry: EntryData) -> _Names:

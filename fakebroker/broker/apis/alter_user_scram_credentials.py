@@ -1,7 +1,7 @@
 """AlterUserScramCredentials, key 51, v0: store and delete what users log in with by SCRAM (KIP-554, SC)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from itertools import chain
 
@@ -9,6 +9,7 @@ from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.security.mechanisms import SCRAM_NUMBERS
 from fakebroker.broker.core.security.scram import MAX_ITERATIONS, MIN_ITERATIONS, credential_of_salted
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
@@ -82,9 +83,12 @@ def _mechanism(number: int) -> str:
 
 def error_response(
     request: AlterUserScramCredentialsRequest, _version: int, code: ErrorCode
-) -> AlterUserScramCredentialsResponse:
+) -> Generator[None, None, AlterUserScramCredentialsResponse]:
     """What a handler that failed is answered with: the error for each user that is named (AV-10)."""
     names = dict.fromkeys([each.name for each in request.deletions] + [each.name for each in request.upsertions])
-    return AlterUserScramCredentialsResponse(
-        results=[AlterUserScramCredentialsResult(user=name, error_code=code) for name in names]
-    )
+    results, pace = [], Pace(ENTRIES_PER_STEP)
+    for name in names:
+        results.append(AlterUserScramCredentialsResult(user=name, error_code=code))
+        if pace.is_over():
+            yield
+    return AlterUserScramCredentialsResponse(results=results)

@@ -7,6 +7,8 @@ rack, preferred replica, followers answer (KIP-392, CLU-52); v12 flexible, last 
 FENCED_LEADER_EPOCH (KIP-951).
 """
 
+from collections.abc import Generator
+
 from fakebroker.broker.apis.call import Call, Repeat, RequestQuota
 from fakebroker.broker.apis.fetch_answer import partition_data
 from fakebroker.broker.apis.fetch_request import TARGETS_PER_STEP, FullFetch, IncrementalFetch
@@ -15,6 +17,7 @@ from fakebroker.broker.apis.repeated_fetch import RepeatedFullFetch, RepeatedInc
 from fakebroker.broker.core.logs.fetch_sessions import FINAL_EPOCH, FULL_EPOCH, FetchSession, Key, name_of
 from fakebroker.broker.core.logs.fetching import FetchParams, LogReadResult, PartitionFetch
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
 
 NO_TOPICS: frozenset[str] = frozenset()
@@ -80,25 +83,25 @@ def repeat(call: Call, request: FetchRequest, response: FetchResponse) -> Repeat
     return RepeatedIncrementalFetch(call, session.params, session, fetches)
 
 
-def error_response(request: FetchRequest, version: int, code: ErrorCode) -> FetchResponse:
+def error_response(request: FetchRequest, version: int, code: ErrorCode) -> Generator[None, None, FetchResponse]:
     """`code` at the top level; before v13 also for every partition, as clients may not know the first (AV-10)."""
-    return FetchResponse(
-        error_code=code,
-        session_id=request.session_id,
-        responses=partition_errors(request, code) if version < 13 else [],
-    )
+    responses = (yield from partition_errors(request, code)) if version < 13 else []
+    return FetchResponse(error_code=code, session_id=request.session_id, responses=responses)
 
 
-def partition_errors(request: FetchRequest, code: ErrorCode) -> list[FetchableTopicResponse]:
+def partition_errors(request: FetchRequest, code: ErrorCode) -> Generator[None, None, list[FetchableTopicResponse]]:
     """The entries of an answer in which every partition of the request failed with `code`."""
-    return [
-        FetchableTopicResponse(
-            topic=topic.topic,
-            topic_id=topic.topic_id,
-            partitions=[partition_data(row[0], LogReadResult(code, aborted=[])) for row in topic.partitions],
-        )
-        for topic in request.topics
-    ]
+    responses, pace = [], Pace(TARGETS_PER_STEP)
+    for topic in request.topics:
+        partitions = []
+        for row in topic.partitions:
+            partitions.append(partition_data(row[0], LogReadResult(code, aborted=[])))
+            if pace.is_over():
+                yield
+        responses.append(FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=partitions))
+        if pace.is_over():
+            yield
+    return responses
 
 
 def _resume_session(call: Call, request: FetchRequest, fetches: list[PartitionFetch]) -> FetchSession:

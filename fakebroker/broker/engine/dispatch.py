@@ -15,6 +15,7 @@ from fakebroker.broker.engine.unserved import MISSING, WHY_MISSING
 from fakebroker.broker.release import Release
 from fakebroker.protocol.errors import AnswerTooLong, CloseConnection, ErrorCode, WireError
 from fakebroker.protocol.listeners import Listener
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.schema import FieldSpan
 from fakebroker.protocol.schema.emit_locate import has_records, has_varying_bytes
 from fakebroker.protocol.wire.api_keys import ApiKey
@@ -32,6 +33,7 @@ LONG_FRAME_BYTES = 1_100_000  # the same of one with records; the largest of ord
 
 EncodeSteps = Generator[None, None, list[bytes]]
 DecodeSteps = Generator[None, None, tuple["Message", int]]
+ErrorSteps = Generator[None, None, "Message"]
 
 
 class Route:
@@ -43,12 +45,12 @@ class Route:
     __slots__ = (
         "_decode_in_steps",
         "_encode_in_steps",
+        "_error_response",
         "_locate",
         "_of_long_frames",
         "api_key",
         "decode",
         "encode",
-        "error_response",
         "handle",
         "has_records",
         "has_tagged_answer",
@@ -81,7 +83,7 @@ class Route:
             response.piecer(body_version) if is_large else response.encoder(body_version)
         )
         self.handle: Handler = module.handle
-        self.error_response: Callable[[Message | None, int, ErrorCode], Message] = getattr(
+        self._error_response: Callable[[Message | None, int, ErrorCode], Message | ErrorSteps] = getattr(
             module, "error_response", partial(error_response, response)
         )
         # What makes the next requests like one cheap (`Lanes`); None where the API has nothing of the kind.
@@ -144,6 +146,15 @@ class Route:
         if self._encode_in_steps is None:
             self._encode_in_steps = self.response.stepwise_encoder(self.version)
         return self._encode_in_steps(response)
+
+    def error_response(self, request: "Message | None", code: ErrorCode) -> "Message":
+        """The answer in which everything that was asked for failed; None: the request was not read (AV-10)."""
+        return finished(self.error_in_steps(request, code))
+
+    def error_in_steps(self, request: "Message | None", code: ErrorCode) -> ErrorSteps:
+        """The same in steps: it may have an entry for each of millions in the request."""
+        error = self._error_response(request, self.version, code)
+        return (yield from error) if isinstance(error, Generator) else error
 
     def explain(self, frame: bytes, offset: int, error: Exception) -> str:
         """What is wrong with a body that `decode` raised `error` for."""

@@ -6,13 +6,14 @@ mirrors which, and what is repeated of each entry. Both are found by what the fi
 `getErrorResponse`, nothing else is filled in.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
 from fakebroker.broker.apis.handlers import handler
 from fakebroker.broker.engine.subjects import FORGOTTEN
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace, finished
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.entities import Entry, field_of, fields_of, inner_of
 from fakebroker.protocol.schema.message import Declaration, made
@@ -22,7 +23,9 @@ from fakebroker.protocol.wire.registry import APIS
 
 Answered = TypeVar("Answered", bound=Message)
 Kind = type[Declaration] | Primitive  # of what is in a list
+Entries = Generator[None, None, list[Entry]]  # the steps in which they are made
 
+ENTRIES_PER_STEP = 2000
 ITSELF = ""  # in place of a field's name, where the request's entry is a bare value
 # What entries are about: those of an answer repeat it.
 _SUBJECTS: tuple[Entity, ...] = (
@@ -186,14 +189,17 @@ _BESIDE_TOP = frozenset(
 BESIDE_TOP: Final = Mirrors(_BESIDE_TOP.__contains__)
 
 
-def error_response(response: type[Answered], request: Message | None, version: int, code: ErrorCode) -> Answered:
-    """The answer of class `response` in which everything that `request` asked for failed with `code`."""
+def error_response(
+    response: type[Answered], request: Message | None, version: int, code: ErrorCode
+) -> Generator[None, None, Answered]:
+    """The answer of class `response` in which everything that `request` asked for failed with `code`; in steps."""
     is_at_top = has_code(response, version)
     answer: Answered = made(response, {"error_code": int(code)} if is_at_top else {})
     if request is None:  # its body was not looked at
         return answer
     for mirror in (BESIDE_TOP if is_at_top else MIRRORS).between(response, type(request)):
-        getattr(answer, mirror.answered).extend(error_entries(mirror, response, request, version, code))
+        entries = yield from error_entries_in_steps(mirror, response, request, version, code)
+        getattr(answer, mirror.answered).extend(entries)
     return answer
 
 
@@ -201,7 +207,15 @@ def error_entries(
     mirror: Mirror, response: type[Message], request: Message, version: int, code: ErrorCode
 ) -> list[Entry]:
     """The entries of the answer for everything in the list of the request that `mirror` names."""
-    return _mirror_of_list(mirror, response, type(request), version, code)([request])
+    return finished(error_entries_in_steps(mirror, response, request, version, code))
+
+
+def error_entries_in_steps(
+    mirror: Mirror, response: type[Message], request: Message, version: int, code: ErrorCode
+) -> Entries:
+    """The same in steps: a request may have millions."""
+    pace = Pace(ENTRIES_PER_STEP)
+    return _mirror_of_list(mirror, response, type(request), version, code, pace)([request])
 
 
 def has_code(declaration: type[Declaration], version: int) -> bool:
@@ -216,8 +230,8 @@ def _code_field(declaration: type[Declaration], version: int) -> str | None:
 
 
 def _mirror_of_list(
-    mirror: Mirror, answer: type[Declaration], request: Kind, version: int, code: ErrorCode
-) -> Callable[[Iterable[object]], list[Entry]]:
+    mirror: Mirror, answer: type[Declaration], request: Kind, version: int, code: ErrorCode, pace: Pace
+) -> Callable[[Sequence[object]], Entries]:
     """What makes the entries of `mirror.answered` for all entries that some of the declaration `request` hold.
 
     A request may have hundreds of thousands of them: what is the same for all is found out here, once.
@@ -226,31 +240,46 @@ def _mirror_of_list(
     for name in mirror.asked.split("."):
         way.append(getter(request, name))
         request = kind_in(request, name)
-    one = _mirror_of_one(mirror, element_of(answer, mirror.answered), request, version, code)
+    element, inner = element_of(answer, mirror.answered), mirror.inner
+    one = _mirror_of_one(mirror, element, request, version, code)
+    inner_entries = None if inner is None else _mirror_of_list(inner, element, request, version, code, pace)
 
-    def mirrored(parents: Iterable[object]) -> list[Entry]:
+    def mirrored(parents: Sequence[object]) -> Entries:
         for held in way:
             parents = [entry for parent in parents for entry in held(parent) or ()]
-        return list(map(one, parents))
+        entries: list[Entry] = []
+        if inner is None or inner_entries is None:
+            for at in range(0, len(parents), ENTRIES_PER_STEP):
+                part = parents[at : at + ENTRIES_PER_STEP]
+                entries += [one(parent, {}) for parent in part]
+                if pace.is_over(len(part)):
+                    yield
+            return entries
+        for parent in parents:
+            entries.append(one(parent, {inner.answered: (yield from inner_entries([parent]))}))
+            if pace.is_over():
+                yield
+        return entries
 
     return mirrored
 
 
 def _mirror_of_one(
     mirror: Mirror, element: type[Declaration], request: Kind, version: int, code: ErrorCode
-) -> Callable[[object], Entry]:
-    """What makes the answer's entry, of the declaration `element`, for one of the request's, of `request`."""
-    repeated = [(field, getter(request, name)) for field, name in mirror.repeated.items()]
-    inner = mirror.inner
-    code_field = None if inner else _code_field(element, version)
-    inner_entries = None if inner is None else _mirror_of_list(inner, element, request, version, code)
+) -> Callable[[object, dict[str, Any]], Entry]:
+    """What makes the answer's entry, of the declaration `element`, for one of the request's, of `request`.
 
-    def mirrored(entry: object) -> Entry:
-        values = {field: value for field, get in repeated if (value := get(entry)) is not None}
+    It is given the values that are known beside, which are its own from then on.
+    """
+    repeated = [(field, getter(request, name)) for field, name in mirror.repeated.items()]
+    code_field = None if mirror.inner else _code_field(element, version)
+
+    def mirrored(entry: object, values: dict[str, Any]) -> Entry:
+        for field, get in repeated:
+            if (value := get(entry)) is not None:
+                values[field] = value
         if code_field:
             values[code_field] = int(code)
-        if inner is not None and inner_entries is not None:
-            values[inner.answered] = inner_entries([entry])
         return made(element, values)  # type: ignore[no-any-return]
 
     return mirrored

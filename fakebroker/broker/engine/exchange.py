@@ -189,7 +189,7 @@ class Exchange:
 
     def error(self, code: ErrorCode) -> "Message":
         """The answer in which everything that was asked for failed."""
-        return self.route.error_response(self.request, self.route.version, code)
+        return self.route.error_response(self.request, code)
 
     def handled(self) -> None:
         """The handler has answered, or will not have the request: if the client goes now, nothing is left to do."""
@@ -244,8 +244,7 @@ class Exchange:
         except CloseConnection as closing:
             self._connection.fail(f"{self.route}: {closing}")
         except KafkaError as refusal:
-            self._response = self.error(refusal.code)
-            self._send()
+            self._send_error(refusal.code)
         except Exception as bug:
             self.engine.failed(bug)
             self._connection.fail(f"internal error: {bug!r}")
@@ -350,6 +349,15 @@ class Exchange:
             self._connection.work(self._outer, _made(response), must_finish=False)  # it is written in steps
         else:
             self._connection.answer(self._outer, response)
+
+    def _send_error(self, code: ErrorCode) -> None:
+        """The request is refused with this code, after it was parked."""
+        if self._is_long and not (self.mute_ms or self.is_settled or self.is_gone):
+            self._let_go()
+            self._connection.work(self._outer, self.route.error_in_steps(self.request, code), must_finish=False)
+        else:
+            self._response = self.error(code)
+            self._send()
 
     def _let_go(self) -> None:
         """No stage and no handler has the request any more: it is not in a cycle with its call, which would keep it and

@@ -1,9 +1,12 @@
 """What a client gets when its request could not be served (AV-10)."""
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
+from fakebroker.broker.engine.connection_state import ENDED
 from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES, Dispatcher, Route
 from fakebroker.protocol.errors import AnswerTooLong, CloseConnection, ErrorCode, KafkaError
+from fakebroker.protocol.pace import finished
 
 if TYPE_CHECKING:
     from fakebroker.broker.engine.connection import Connection
@@ -14,6 +17,13 @@ def answer_failure(connection: "Connection", route: Route, request: "Message", e
     """The handler of the request in work raised `error`: a client's fault closes the connection or is answered with
     its code, a bug of ours with UNKNOWN_SERVER_ERROR (AV-10).
     """
+    finished(answer_failure_in_steps(connection, route, request, error))
+
+
+def answer_failure_in_steps(
+    connection: "Connection", route: Route, request: "Message", error: Exception
+) -> Generator[None, None, None]:
+    """The same in steps: a long request may get an error for each of its entries."""
     call = connection.call
     if not isinstance(error, CloseConnection | KafkaError):
         connection.engine.failed(error)
@@ -22,7 +32,7 @@ def answer_failure(connection: "Connection", route: Route, request: "Message", e
         if isinstance(error, CloseConnection):
             connection.fail(f"{route}: {error}")
         else:
-            send_failure(connection, route, request, error)
+            yield from failure_sent(connection, route, request, error)
     connection.renew_call()
 
 
@@ -33,7 +43,7 @@ def send_reply(connection: "Connection", route: Route, response: "Message | None
     except Exception as error:
         cause = error if response is None else route.fault_of(response, error)
         connection.engine.failed(cause)
-        send_failure(connection, route, connection.request, cause)
+        finished(failure_sent(connection, route, connection.request, cause))
 
 
 def find_route(connection: "Connection", dispatcher: Dispatcher, code: int, frame: bytes) -> Route | None:
@@ -55,8 +65,10 @@ def _refuse_frame(connection: "Connection", frame: bytes, error: Exception) -> N
         connection.fail(f"its handler could not be loaded: {error}")
 
 
-def send_failure(connection: "Connection", route: Route, request: "Message | None", error: Exception) -> None:
-    """What the client gets in place of an answer that could not be made, because of `error`.
+def failure_sent(
+    connection: "Connection", route: Route, request: "Message | None", error: Exception
+) -> Generator[None, None, None]:
+    """Send what the client gets in place of an answer that could not be made, because of `error`.
 
     If it is too long for a long request, the connection closes: an error for each of millions of entries would take
     seconds and gigabytes, too.
@@ -66,7 +78,7 @@ def send_failure(connection: "Connection", route: Route, request: "Message | Non
         connection.fail(f"{route}: {error}, and the request has {len(connection.frame)}")
     else:
         code = error.code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
-        send_error(connection, route, request, code)
+        yield from _error_sent(connection, route, request, code)
 
 
 def send_error(connection: "Connection", route: Route, request: "Message | None", code: ErrorCode) -> None:
@@ -74,14 +86,23 @@ def send_error(connection: "Connection", route: Route, request: "Message | None"
 
     What was done for another answer, and only for it, is undone first.
     """
+    finished(_error_sent(connection, route, request, code))
+
+
+def _error_sent(
+    connection: "Connection", route: Route, request: "Message | None", code: ErrorCode
+) -> Generator[None, None, None]:
     _undo(connection)
+    is_long = len(connection.frame) > connection.engine.long_list_bytes
     try:
-        body = route.encode(route.error_response(request, route.version, code))
+        answer = yield from route.error_in_steps(request, code)
+        body = (yield from route.encode_in_steps(answer)) if is_long else route.encode(answer)
     except Exception as error:
         connection.engine.failed(error)
         connection.fail(f"{route}: the answer could not be built: {error}")
     else:
-        connection.send(route, body)
+        if connection.state not in ENDED:  # it may have gone away during these steps
+            connection.send(route, body)
 
 
 def _undo(connection: "Connection") -> None:

@@ -53,5 +53,5 @@ def gate(route: "Route") -> "Route":
 
 
 def _refusal(route: "Route", request: "Message") -> "Message":
-    response = route.error_response(request, route.version, ErrorCode.UNSUPPORTED_VERSION)
+    response = route.error_response(request, ErrorCode.UNSUPPORTED_VERSION)
     return with_fields(response, error_message="the feature is off") if route.api_key in _WITH_TEXT else response

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Protocol
 
 from fakebroker.broker.engine.connection_state import ENDED, GONE, PARKED
-from fakebroker.broker.engine.failed_request import answer_failure
+from fakebroker.broker.engine.failed_request import answer_failure_in_steps
 from fakebroker.protocol.errors import CloseConnection, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.pace import Line
@@ -186,7 +186,7 @@ def answer_in_steps(connection: "Connection", call: "Call", steps: "Steps[Messag
         if connection.state is PARKED and call is connection.call:
             assert connection.request is not None
             cause = error if response is None else route.fault_of(response, error)
-            answer_failure(connection, route, connection.request, cause)
+            yield from answer_failure_in_steps(connection, route, connection.request, cause)
         elif not isinstance(error, CloseConnection | KafkaError):
             connection.engine.failed(error)
     if connection.state is not GONE:

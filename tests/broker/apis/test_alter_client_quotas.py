@@ -8,6 +8,7 @@ import pytest
 from fakebroker.broker.apis.alter_client_quotas import error_response
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     EntityData,
@@ -88,7 +89,7 @@ def test_of_a_type_that_comes_twice_the_last_name_counts(ask: Ask, cluster: Clus
 def test_a_handler_that_failed_names_every_entity() -> None:
     """With the code."""
     request = AlterClientQuotasRequest(entries=[entry([("user", "a")]), entry([("user", "b")])])
-    answer = error_response(request, 1, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    answer = finished(error_response(request, 1, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
     assert [(each.error_code, each.entity[0].entity_name) for each in answer.entries] == [
         (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "a"),
         (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "b"),

@@ -11,6 +11,7 @@ from fakebroker.broker.release import release
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records.batch import build_batch, read_records, split_batches
 from fakebroker.protocol.records.message_set import read_message_set, unwrap
 from fakebroker.protocol.records.record_codec import Record
@@ -245,7 +246,7 @@ def test_an_isolation_level_that_does_not_exist(lab: Fetches, version: int) -> N
     nothing_to_read = fetch.handle(call, FetchRequest(topics=[lab.entry(version, At(9))], isolation_level=7))
     assert nothing_to_read is not None
     assert nothing_to_read.error_code == 0
-    answer = Pending(call, fetch.error_response(asked, version, ErrorCode.UNKNOWN_SERVER_ERROR))
+    answer = Pending(call, finished(fetch.error_response(asked, version, ErrorCode.UNKNOWN_SERVER_ERROR)))
     assert answer.response.error_code == (ErrorCode.UNKNOWN_SERVER_ERROR if version >= 7 else 0)
     assert [position(data) for _, data in answer.partitions()] == (
         [(ErrorCode.UNKNOWN_SERVER_ERROR, -1, -1, -1)] if version < 13 else []

@@ -16,6 +16,7 @@ from fakebroker.broker.engine.error_response import (
     has_code,
 )
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.schema.types import ArrayOf, Primitive
 from fakebroker.protocol.wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from fakebroker.protocol.wire.messages.offset_fetch import (
@@ -36,7 +37,7 @@ def test_every_version_of_every_api_can_say_that_it_failed() -> None:
     served = list(APIS.values())
     assert len(served) > 30
     for api, version in every_version(served):
-        answer = error_response(api.response, api.request(), version, CODE)
+        answer = finished(error_response(api.response, api.request(), version, CODE))
         data = answer.encode(version)
         assert api.response.decode(data, version) == (answer, len(data))
 
@@ -168,7 +169,7 @@ def test_every_entry_asked_for_is_answered_by_its_name(key: int) -> None:
     """In every version each entry of the request has one in the answer, which names it and has the code."""
     api = APIS[key]
     for version in range(api.min, api.max + 1):
-        answer = error_response(api.response, filled(api.request, version), version, CODE)
+        answer = finished(error_response(api.response, filled(api.request, version), version, CODE))
         assert api.response.decode(answer.encode(version), version)[0] == answer
         if has_code(api.response, version):
             continue
@@ -191,7 +192,7 @@ def named(entries: list[Any]) -> list[tuple[str, int]]:
 @pytest.mark.rules("AV-10")
 def test_a_list_of_bare_names_becomes_entries_with_codes() -> None:
     """DescribeGroups asks by name only."""
-    answer = error_response(DescribeGroupsResponse, DescribeGroupsRequest(groups=["a", "b"]), 5, CODE)
+    answer = finished(error_response(DescribeGroupsResponse, DescribeGroupsRequest(groups=["a", "b"]), 5, CODE))
     assert named(answer.groups) == [("a", ErrorCode.UNKNOWN_SERVER_ERROR), ("b", ErrorCode.UNKNOWN_SERVER_ERROR)]
 
 
@@ -199,8 +200,8 @@ def test_a_list_of_bare_names_becomes_entries_with_codes() -> None:
 def test_nested_lists_of_bare_numbers_become_entries_with_codes() -> None:
     """OffsetFetch before v2 has no code but those of partitions; from v2 on one at the top says it all."""
     request = OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic(name="t", partition_indexes=[4, 6])])
-    old = error_response(OffsetFetchResponse, request, 1, CODE)
-    new = error_response(OffsetFetchResponse, request, 2, CODE)
+    old = finished(error_response(OffsetFetchResponse, request, 1, CODE))
+    new = finished(error_response(OffsetFetchResponse, request, 2, CODE))
     assert [(topic.name, [(row[0], row[-1]) for row in topic.partitions]) for topic in old.topics] == [
         ("t", [(4, -1), (6, -1)])
     ]
@@ -211,7 +212,7 @@ def test_nested_lists_of_bare_numbers_become_entries_with_codes() -> None:
 def test_lists_by_other_names_are_found() -> None:
     """Produce asks in topic_data and answers in responses."""
     request = ProduceRequest(acks=1, topic_data=[topic_data("t", 3)])
-    answer = error_response(ProduceResponse, request, 9, CODE)
+    answer = finished(error_response(ProduceResponse, request, 9, CODE))
     decoded, _ = ProduceResponse.decode(answer.encode(9), 9)
     assert [topic.name for topic in decoded.responses] == ["t"]
     assert repr(decoded).count("-1") >= 1

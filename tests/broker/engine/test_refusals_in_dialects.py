@@ -13,6 +13,7 @@ from fakebroker.broker.engine.faults.spec import FaultSpec
 from fakebroker.broker.engine.journal import Recorded
 from fakebroker.broker.engine.subjects import errors_of
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.schema.types import ArrayOf, Primitive
 from fakebroker.protocol.wire.dialects import Overlay
 from fakebroker.protocol.wire.drafts import Kip88DescribeGroupsRequest, Kip88DescribeGroupsResponse
@@ -70,7 +71,7 @@ def test_the_error_answer(dialect: str, overlay: Overlay) -> None:
     """Every entry of the request has the code, and the answer can be written."""
     request = filled(overlay.request)
 
-    answer = error_response(overlay.response, request, overlay.version, CODE)
+    answer = finished(error_response(overlay.response, request, overlay.version, CODE))
 
     assert overlay.response.decode(answer.encode(overlay.version), overlay.version)[0] == answer, dialect
     found = list(errors_of(answer))

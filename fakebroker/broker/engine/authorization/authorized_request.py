@@ -87,14 +87,14 @@ class AuthorizedRequest(Generic[Asked, Answered]):
         """The request is answered with an answer of these fields, without its handler."""
         self.answer = made(self.route.response, fields)
 
-    def refuse(self, resource_type: ResourceType, text: str | None = None) -> Answered:
+    def refuse(self, resource_type: ResourceType, text: str | None = None) -> Generator[None, None, Answered]:
         """The whole request is refused, in its API's own error layout (AV-10), with this text where it has messages.
 
-        Returns the answer.
+        Returns the answer, which may have an entry for each of the request: in steps.
         """
-        refusal = self.route.error_response(self.request, self.route.version, CODES[resource_type])
+        refusal = yield from self.route.error_in_steps(self.request, CODES[resource_type])
         if text is not None:
-            put_text(refusal, text)
+            yield from text_put(refusal, text, self.access.pace)
         self.answer = cast("Answered", refusal)
         return self.answer
 
@@ -287,13 +287,20 @@ def show_operations(
 
 def put_text(answer: object, text: str) -> None:
     """Set the message of every part of an answer that has an error code and a message."""
+    finished(text_put(answer, text, Pace(1)))
+
+
+def text_put(answer: object, text: str, pace: Pace) -> Generator[None, None, None]:
+    """The same in steps."""
     if isinstance(answer, list):
         for each in answer:
-            put_text(each, text)
+            yield from text_put(each, text, pace)
+            if pace.is_over():
+                yield
         return
     for spec in answer.fields if isinstance(answer, Struct) else ():
         value = getattr(answer, spec.name)
         if spec.name == "error_message":
             setattr(answer, spec.name, text)
         elif isinstance(value, list):
-            put_text(value, text)
+            yield from text_put(value, text, pace)

@@ -187,27 +187,32 @@ def show_allowed_tokens(authorized: "DescribeDelegationToken") -> None:
 
 def check_reassignments(
     authorized: "ListPartitionReassignments",
-) -> None:
+) -> Generator[None, None, None]:
     """ListPartitionReassignments: DESCRIBE on the cluster; a refusal repeats the partitions of the request."""
     if authorized.access.may_cluster(Operation.DESCRIBE):
         return
-    answer = authorized.refuse(ResourceType.CLUSTER, "Request needs DESCRIBE permission.")
-    answer.topics = [
-        OngoingTopicReassignment(
-            name=topic.name,
-            partitions=[OngoingPartitionReassignment(partition_index=index) for index in topic.partition_indexes],
-        )
-        for topic in authorized.request.topics or ()
-    ]
+    answer = yield from authorized.refuse(ResourceType.CLUSTER, "Request needs DESCRIBE permission.")
+    pace = authorized.access.pace
+    for topic in authorized.request.topics or ():
+        partitions = []
+        for index in topic.partition_indexes:
+            partitions.append(OngoingPartitionReassignment(partition_index=index))
+            if pace.is_over():
+                yield
+        answer.topics.append(OngoingTopicReassignment(name=topic.name, partitions=partitions))
+        if pace.is_over():
+            yield
 
 
 def check_scram_users(
     authorized: "DescribeUserScramCredentials",
-) -> None:
+) -> Generator[None, None, None]:
     """DescribeUserScramCredentials: DESCRIBE on the cluster; a refusal has an entry for each user, without its name."""
     if authorized.access.may_cluster(Operation.DESCRIBE):
         return
-    answer = authorized.refuse(ResourceType.CLUSTER)
+    answer = yield from authorized.refuse(ResourceType.CLUSTER)
     answer.error_message = None
     for result in answer.results:
         result.user, result.error_message = "", None
+        if authorized.access.pace.is_over():
+            yield

@@ -167,7 +167,7 @@ def find_allowed(authorized: "FindCoordinator") -> Generator[None, None, None]:
     request, access = authorized.request, authorized.access
     if request.key_type == SHARE_KEY:
         if authorized.route.version >= 6 and not access.may_cluster(Operation.CLUSTER_ACTION):
-            refusal = authorized.refuse(ResourceType.CLUSTER, REFUSED_TEXTS[ResourceType.CLUSTER])
+            refusal = yield from authorized.refuse(ResourceType.CLUSTER, REFUSED_TEXTS[ResourceType.CLUSTER])
             _without_address(refusal.coordinators)
         return
     resource_type = _KEYS.get(request.key_type)
@@ -237,7 +237,7 @@ def _fetch_of_one_group(authorized: "OffsetFetch") -> Generator[None, None, None
     """Before v8 a request names one group."""
     request = authorized.request
     if not authorized.access.may(Operation.DESCRIBE, GROUP, request.group_id):
-        _refuse_group(authorized)
+        yield from _refuse_group(authorized)
         return
     answered, row = _topic_of_one_group(authorized, CODES[TOPIC])
     rest, errors = yield from _parted(authorized, request.topics, answered, row)
@@ -254,15 +254,17 @@ def _fetch_of_one_group(authorized: "OffsetFetch") -> Generator[None, None, None
         authorized.finish_with(finish)
 
 
-def _refuse_group(authorized: "OffsetFetch") -> None:
+def _refuse_group(authorized: "OffsetFetch") -> Generator[None, None, None]:
     """Where there is no error code at the top, as before v2, each partition has it, with no offset."""
-    refusal = authorized.refuse(GROUP)
+    refusal = yield from authorized.refuse(GROUP)
     if not has_code(authorized.route.response, authorized.route.version):
         answered, row = _topic_of_one_group(authorized, CODES[GROUP])
-        refusal.topics = [
-            made(answered, {"name": topic.name, "partitions": [(index, *row) for index in topic.partition_indexes]})
-            for topic in authorized.request.topics or ()
-        ]
+        refusal.topics = []
+        for topic in authorized.request.topics or ():
+            rows = [(index, *row) for index in topic.partition_indexes]
+            refusal.topics.append(made(answered, {"name": topic.name, "partitions": rows}))
+            if authorized.access.pace.is_over(1 + len(rows)):
+                yield
 
 
 def _topic_of_one_group(
@@ -319,7 +321,7 @@ def heartbeat_allowed(authorized: "ConsumerGroupHeartbeat") -> Generator[None, N
     """
     access = authorized.access
     if not (yield from _may_describe_all(access, authorized.request.subscribed_topic_names or ())):
-        authorized.refuse(TOPIC)
+        yield from authorized.refuse(TOPIC)
     authorized.handle = partial(
         consumer_group_heartbeat.handle,
         may_describe=lambda name: access.may(Operation.DESCRIBE, TOPIC, name, noted=False),
@@ -329,14 +331,14 @@ def heartbeat_allowed(authorized: "ConsumerGroupHeartbeat") -> Generator[None, N
 def subscribe_allowed(authorized: "ShareGroupHeartbeat") -> Generator[None, None, None]:
     """ShareGroupHeartbeat: DESCRIBE on each topic that the member subscribes to by name."""
     if not (yield from _may_describe_all(authorized.access, authorized.request.subscribed_topic_names or ())):
-        authorized.refuse(TOPIC)
+        yield from authorized.refuse(TOPIC)
 
 
 def run_allowed_topology(authorized: "StreamsGroupHeartbeat") -> Generator[None, None, None]:
     """Heartbeats of streams groups: DESCRIBE on each topic of the topology; internal topics are made with CREATE."""
     access = authorized.access
     if not (yield from _may_describe_all(access, _topics_in(authorized.request.topology))):
-        authorized.refuse(TOPIC)
+        yield from authorized.refuse(TOPIC)
         return
 
     def refused(missing: Sequence[str]) -> list[str]:

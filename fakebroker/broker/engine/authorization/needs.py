@@ -41,11 +41,12 @@ class Whole:
     field: str | None = None  # None: the cluster
     text: str | None = None  # of the answers' messages
 
-    def __call__(self, authorized: "AuthorizedRequest[Message, Message]", /) -> None:
+    def __call__(self, authorized: "AuthorizedRequest[Message, Message]", /) -> Generator[None, None, Any] | None:
         """Refuse the request if its client may not do it."""
         name = CLUSTER_NAME if self.field is None else getattr(authorized.request, self.field)
-        if not authorized.access.may(self.operation, self.resource_type, name or ""):
-            authorized.refuse(self.resource_type, self.text)
+        if authorized.access.may(self.operation, self.resource_type, name or ""):
+            return None
+        return authorized.refuse(self.resource_type, self.text)
 
     def __str__(self) -> str:
         return f"{self.operation.name} {self.resource_type.name}"

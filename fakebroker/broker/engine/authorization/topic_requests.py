@@ -73,7 +73,7 @@ def write_allowed(authorized: "Produce") -> Generator[None, None, None]:
     if any(is_transactional(each.records) for topic in request.topic_data for each in topic.partition_data):
         name = request.transactional_id
         if name is None or not access.may(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, name):
-            _without_offsets(authorized.refuse(ResourceType.TRANSACTIONAL_ID).responses)
+            _without_offsets((yield from authorized.refuse(ResourceType.TRANSACTIONAL_ID)).responses)
             return
     # What names no partition is not answered, whatever the client's rights are (seen on 4.3.1).
     authorized.change(topic_data=[each for each in request.topic_data if each.partition_data])

@@ -45,12 +45,12 @@ def check_producer(authorized: "InitProducerId") -> Generator[None, None, None]:
         if allowed and getattr(request, "enable_2pc", False):
             allowed = access.may(Operation.TWO_PHASE_COMMIT, TRANSACTIONAL_ID, request.transactional_id)
         if not allowed:
-            authorized.refuse(TRANSACTIONAL_ID)
+            yield from authorized.refuse(TRANSACTIONAL_ID)
         return
     if (yield from access.may_somewhere(Operation.WRITE, TOPIC)):
         return
     if not access.may_cluster(Operation.IDEMPOTENT_WRITE):
-        authorized.refuse(ResourceType.CLUSTER)
+        yield from authorized.refuse(ResourceType.CLUSTER)
 
 
 def add_allowed(authorized: "AddPartitionsToTxn") -> Generator[None, None, None]:
@@ -58,10 +58,10 @@ def add_allowed(authorized: "AddPartitionsToTxn") -> Generator[None, None, None]
     request, access = authorized.request, authorized.access
     if authorized.route.version >= _FIRST_OF_BROKERS:
         if not access.may_cluster(Operation.CLUSTER_ACTION):
-            authorized.refuse(ResourceType.CLUSTER)
+            yield from authorized.refuse(ResourceType.CLUSTER)
         return
     if not access.may(Operation.WRITE, TRANSACTIONAL_ID, request.v3_and_below_transactional_id):
-        authorized.refuse(TRANSACTIONAL_ID)
+        yield from authorized.refuse(TRANSACTIONAL_ID)
         return
     names = [each.name for each in request.v3_and_below_topics if each.name not in INTERNAL_TOPICS]
     denied, _ = yield from parted(names, lambda name: not access.may(Operation.WRITE, TOPIC, name), access.pace)
@@ -70,12 +70,12 @@ def add_allowed(authorized: "AddPartitionsToTxn") -> Generator[None, None, None]
         authorized.answer = yield from steps
 
 
-def check_markers(authorized: "WriteTxnMarkers") -> None:
+def check_markers(authorized: "WriteTxnMarkers") -> Generator[None, None, object] | None:
     """WriteTxnMarkers: ALTER or CLUSTER_ACTION on the cluster."""
     access = authorized.access
-    is_alter = access.may_cluster(Operation.ALTER, noted=False)
-    if not is_alter and not access.may_cluster(Operation.CLUSTER_ACTION):
-        authorized.refuse(ResourceType.CLUSTER)
+    if access.may_cluster(Operation.ALTER, noted=False) or access.may_cluster(Operation.CLUSTER_ACTION):
+        return None
+    return authorized.refuse(ResourceType.CLUSTER)
 
 
 def show_allowed_topics(

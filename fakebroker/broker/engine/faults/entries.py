@@ -21,7 +21,7 @@ from fakebroker.broker.engine.error_response import (
 )
 from fakebroker.broker.engine.faults.naming import NOTHING, Named, named_by, named_in, names_in
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import Pace
+from fakebroker.protocol.pace import Pace, finished
 from fakebroker.protocol.schema import ZERO_UUID, Message
 from fakebroker.protocol.schema.entities import Entry
 from fakebroker.protocol.schema.message import Declaration, made, with_fields
@@ -71,7 +71,7 @@ class Parts:
         if self.chosen is None:
             return []
         if isinstance(self.chosen, FetchRequest):
-            return [(self.mirrors[0], list(fetch.partition_errors(self.chosen, code)))]
+            return [(self.mirrors[0], list(finished(fetch.partition_errors(self.chosen, code))))]
         return [(each, error_entries(each, response, self.chosen, version, code)) for each in self.mirrors]
 
 

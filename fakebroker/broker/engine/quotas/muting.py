@@ -6,7 +6,7 @@ from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.node import NodeState
 from fakebroker.broker.engine.closed_connection import ClosedConnection
 from fakebroker.broker.engine.connection_state import ENDED
-from fakebroker.broker.engine.failed_request import send_failure, send_reply
+from fakebroker.broker.engine.failed_request import failure_sent, send_reply
 from fakebroker.broker.engine.work import Work
 from fakebroker.protocol.instant import Instant
 
@@ -57,7 +57,7 @@ def _answer_in_steps(
     except Exception as error:
         cause = route.fault_of(response, error)
         connection.engine.failed(cause)
-        send_failure(connection, route, connection.request, cause)
+        yield from failure_sent(connection, route, connection.request, cause)
     _mute(connection, call, mute_ms)
 
 
