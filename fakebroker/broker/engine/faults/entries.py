@@ -19,7 +19,7 @@ from fakebroker.broker.engine.error_response import (
     getter,
     value_of,
 )
-from fakebroker.broker.engine.faults.naming import NOTHING, Named, named_by, named_in, names_in
+from fakebroker.broker.engine.faults.naming import NOTHING, Named, named_by, named_in, names_in, names_of
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.pace import Pace, finished
 from fakebroker.protocol.schema import ZERO_UUID, Message
@@ -190,6 +190,21 @@ def with_session(call: "Call", request: Asked) -> Asked:
         for (_, index), (name, topic_id) in named.items()
     ]
     return with_fields(request, topics=topics)
+
+
+def names_with_session(call: "Call", request: Message | None) -> Iterator[Named]:
+    """Everything that a request names, a Fetch the partitions of its session, too."""
+    topics, named = call.cluster.topics, named_with_session(call, request)
+    if named is None:
+        return names_of(request, topics)
+    if not named:
+        return iter((NOTHING,))
+    return (Named(topic=_name_of(*each, topics), partition=index) for (_, index), each in named.items())
+
+
+def _name_of(name: str, topic_id: bytes, topics: "Topics") -> str | None:
+    topic = None if name else topics.by_id(topic_id)
+    return name or (None if topic is None else topic.name)
 
 
 def named_with_session(call: "Call", request: Message | None) -> "dict[SessionPartition, NameAndId] | None":

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.engine.faults.incoming import IncomingRequest
-from fakebroker.broker.engine.faults.naming import Named
+from fakebroker.broker.engine.faults.naming import Named, transactional_ids_of
 from fakebroker.broker.engine.faults.patterns import version_range
 from fakebroker.broker.engine.faults.spec import FaultSpec
 from fakebroker.protocol.wildcards import is_like
@@ -35,19 +35,31 @@ class Fault:
         first, last = self._versions
         return api_key in self.api_keys and first <= version <= last
 
-    def means(self, request: IncomingRequest, named: list[Named], transactional_ids: list[str]) -> bool:
-        """Whether it means this request, which is of an API and version that it `concerns`. Raises what `when` does."""
+    def means_client(self, request: IncomingRequest) -> bool:
+        """Whether it means requests of the client that sent this one, to this node, for such a transaction."""
         fields = self.spec.fields
-        transactional_id, when = fields.get("transactional_id"), fields.get("when")
+        transactional_id = fields.get("transactional_id")
         return (
             fields.get("node") in (None, request.node_id)
             and fields.get("connection") in (None, request.connection_id)
             and _fits(fields.get("client_id"), request.client_id or "")
             and _fits(fields.get("principal"), request.principal)
-            and (transactional_id is None or any(_fits(transactional_id, one) for one in transactional_ids))
-            and any(map(self.chooses, named))
-            and (when is None or bool(when(request)))
+            and (
+                transactional_id is None
+                or any(_fits(transactional_id, one) for one in transactional_ids_of(request.message))
+            )
         )
+
+    @property
+    def chooses_by_name(self) -> bool:
+        """Whether it means requests only that name a certain group, topic or partition."""
+        fields = self.spec.fields
+        return any(fields.get(name) is not None for name in ("group", "topic", "partition"))
+
+    def is_wanted(self, request: IncomingRequest) -> bool:
+        """Whether the test's own function wants it for this request. Raises what that does."""
+        when = self.spec.fields.get("when")
+        return when is None or bool(when(request))
 
     def chooses(self, named: Named) -> bool:
         """Whether it means an entry of a request that names this."""

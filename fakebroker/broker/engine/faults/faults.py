@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.events import FaultHit
 from fakebroker.broker.core.security.principals import ANONYMOUS
-from fakebroker.broker.engine.faults.entries import with_session
+from fakebroker.broker.engine.faults.entries import names_with_session
 from fakebroker.broker.engine.faults.fault import Fault
 from fakebroker.broker.engine.faults.incoming import IncomingRequest
-from fakebroker.broker.engine.faults.naming import nameable, names_of, transactional_ids_of
+from fakebroker.broker.engine.faults.naming import nameable
 from fakebroker.broker.engine.faults.passage import FaultedRequest, Plan
 from fakebroker.broker.engine.faults.patterns import api_names, version_range
 from fakebroker.broker.engine.faults.spec import FaultSpec
-from fakebroker.broker.engine.stages import Handle, Passage, StageKind
+from fakebroker.broker.engine.stages import Command, Handle, NextTurn, Passage, StageKind
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing
 from fakebroker.protocol.listeners import PLAINTEXT
 from fakebroker.protocol.wildcards import is_like
 from fakebroker.protocol.wire.registry import APIS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
+    from typing import TypeAlias, TypeVar
 
     from fakebroker.broker.apis.call import Call
     from fakebroker.broker.engine.dispatch import Route
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
     from fakebroker.broker.engine.exchange import Exchange
     from fakebroker.protocol.schema import Message
     from fakebroker.protocol.schema.message import Declaration
+
+    T = TypeVar("T")
+    Judging: TypeAlias = Generator[Command, Message | None, T]
+
+NAMES_PER_STEP = 5_000
 
 
 class Faults:
@@ -92,12 +98,12 @@ class Faults:
 
     def serve(self, exchange: "Exchange", request: "Message") -> Passage:
         """Do to a request what the faults make of it."""
-        plan = None if exchange.is_gone else self._judge(exchange, request)
+        plan = None if exchange.is_gone else (yield from self._judge(exchange, request))
         if plan is None:
             return (yield Handle(request))
         return (yield from FaultedRequest(exchange, request, plan).passage())
 
-    def _judge(self, exchange: "Exchange", request: "Message") -> Plan | None:
+    def _judge(self, exchange: "Exchange", request: "Message") -> "Judging[Plan | None]":
         """What the faults make of a request; None: nothing."""
         route, call = exchange.route, exchange.call
         incoming = IncomingRequest(
@@ -111,7 +117,7 @@ class Faults:
             str(exchange.principal),
         )
         plan = Plan(incoming)
-        for fault in self._due(route, call, incoming):
+        for fault in (yield from self._due(route, call, incoming)):
             if fault.spec.decides and plan.deciding is not None:
                 continue
             fault.hits += 1
@@ -129,19 +135,20 @@ class Faults:
             self._engine.journal.event(hit, self._engine.now)
         return plan if plan.hits else None
 
-    def _due(self, route: "Route", call: "Call", incoming: IncomingRequest) -> list[Fault]:
+    def _due(self, route: "Route", call: "Call", incoming: IncomingRequest) -> "Judging[list[Fault]]":
         """The faults that mean the request, and whose turn it is."""
-        concerned = [fault for fault in self._faults if fault.concerns(route.api_key, route.version)]
-        named = list(names_of(with_session(call, incoming.message), call.cluster.topics))
-        transactional_ids = transactional_ids_of(incoming.message)
         due = []
-        for fault in concerned:
+        for fault in [each for each in self._faults if each.concerns(route.api_key, route.version)]:
+            if not fault.means_client(incoming):
+                continue
+            if fault.chooses_by_name and not (yield from _is_named(fault, call, incoming)):
+                continue
             try:
-                is_meant = fault.means(incoming, named, transactional_ids)
+                is_wanted = fault.is_wanted(incoming)
             except Exception as error:  # of the test's function
                 self._engine.failed(error)
                 continue
-            if is_meant and fault.is_due():
+            if is_wanted and fault.is_due():
                 due.append(fault)
         return due
 
@@ -176,6 +183,17 @@ class Faults:
                     f"version {spec.fields.get('version')} is not supported: this broker has {have}",
                 )
         return tuple(keys)
+
+
+def _is_named(fault: Fault, call: "Call", incoming: IncomingRequest) -> "Judging[bool]":
+    """Whether a request names something that a fault means. In steps: it may name millions of partitions."""
+    pace = call.pace(NAMES_PER_STEP)
+    for each in names_with_session(call, incoming.message):
+        if fault.chooses(each):
+            return True
+        if pace.is_over():
+            yield NextTurn()
+    return False
 
 
 def _check_nameable(spec: FaultSpec, keys: tuple[int, ...]) -> None:
