@@ -26,6 +26,7 @@ Kind = type[Declaration] | Primitive  # of what is in a list
 Entries = Generator[None, None, list[Entry]]  # the steps in which they are made
 
 ENTRIES_PER_STEP = 2000
+_AT_ONCE = 20  # entries, between two looks at the pace
 ITSELF = ""  # in place of a field's name, where the request's entry is a bare value
 # What entries are about: those of an answer repeat it.
 _SUBJECTS: tuple[Entity, ...] = (
@@ -249,8 +250,8 @@ def _mirror_of_list(
             parents = [entry for parent in parents for entry in held(parent) or ()]
         entries: list[Entry] = []
         if inner is None or inner_entries is None:
-            for at in range(0, len(parents), ENTRIES_PER_STEP):
-                part = parents[at : at + ENTRIES_PER_STEP]
+            for at in range(0, len(parents), _AT_ONCE):
+                part = parents[at : at + _AT_ONCE]
                 entries += [one(parent, {}) for parent in part]
                 if pace.is_over(len(part)):
                     yield

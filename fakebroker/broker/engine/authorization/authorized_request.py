@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.engine.authorization.access import Access
-from fakebroker.broker.engine.error_response import ENTRIES, MIRRORS, Mirror, error_entries
+from fakebroker.broker.engine.error_response import ENTRIES, MIRRORS, Mirror, error_entries_in_steps
 from fakebroker.broker.engine.faults.entries import Errors, merge_in_steps
 from fakebroker.broker.engine.stages import Handler
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
@@ -173,25 +173,26 @@ class AuthorizedRequest(Generic[Asked, Answered]):
             elif is_answered is None or is_answered(entry):
                 refused.append(entry)
             if pace.is_over():
-                errors += self._error_entries(field, refused, code, text)
+                errors += yield from self._error_entries(field, refused, code, text)
                 refused = []
                 yield
-        if topics.last_creation != creation:
+        errors += yield from self._error_entries(field, refused, code, text)
+        if topics.last_creation != creation:  # no step comes between this and the handler
             late, rest = finished(parted(rest, is_refused, pace))
-            refused += late
-        errors += self._error_entries(field, refused, code, text)
+            errors += finished(self._error_entries(field, late, code, text))
         if errors:
             self._errors.append((self._mirror(field), errors))
         self._keep(field, rest)
         return errors
 
-    def _error_entries(self, field: str, refused: list[T], code: ErrorCode, text: str | None) -> list[Entry]:
+    def _error_entries(self, field: str, refused: list[T], code: ErrorCode, text: str | None) -> Refusing:
+        """In steps: one topic may have a million partitions."""
         if not refused:
             return []
-        chosen = with_fields(self.request, **{field: refused})
-        errors = error_entries(self._mirror(field), self.route.response, chosen, self.route.version, code)
+        chosen, mirror = with_fields(self.request, **{field: refused}), self._mirror(field)
+        errors = yield from error_entries_in_steps(mirror, self.route.response, chosen, self.route.version, code)
         if text is not None:
-            put_text(errors, text)
+            yield from text_put(errors, text, self.access.pace)
         return errors
 
     def _mirror(self, field: str) -> Mirror:
@@ -285,13 +286,8 @@ def show_operations(
             yield
 
 
-def put_text(answer: object, text: str) -> None:
-    """Set the message of every part of an answer that has an error code and a message."""
-    finished(text_put(answer, text, Pace(1)))
-
-
 def text_put(answer: object, text: str, pace: Pace) -> Generator[None, None, None]:
-    """The same in steps."""
+    """Set the message of every part of an answer that has an error code and a message; in steps."""
     if isinstance(answer, list):
         for each in answer:
             yield from text_put(each, text, pace)
