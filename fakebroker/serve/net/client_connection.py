@@ -4,6 +4,7 @@ What a turn has to say goes out in one joined write, unless it is much: records 
 batch, no faster than the client reads, so that a slow reader costs no copy of its answers.
 """
 
+import logging
 import socket
 from collections import deque
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from fakebroker.platform.sockets import CAN_GATHER, CLOSE_WITH_RESET
 from fakebroker.protocol.listeners import Address, Listener
 from fakebroker.serve.garbage import READ
 from fakebroker.serve.net.loop import end_watch_for_end, watch_for_end
+from fakebroker.serve.net.unread_answers import MAX_UNREAD_BYTES
 
 if TYPE_CHECKING:
     from fakebroker.serve.net.server import Server
@@ -28,6 +30,8 @@ READ_BYTES = 256 * 1024  # at once; the others are read before more is
 MAX_WAITING_BYTES = 256 * 1024  # after a parked request or a long turn, before we stop reading
 JOINED_BYTES = 64 * 1024  # more than this is not joined
 PIECES_AT_ONCE = 256  # in a system call; Linux allows 1,024
+
+log = logging.getLogger("fakebroker")
 
 
 class ClientState(Enum):
@@ -243,10 +247,33 @@ class ClientConnection(BlockableLink):
                 _drop(unsent, self._socket.sendmsg(pieces) if CAN_GATHER else self._send(pieces[0]))
         except (BlockingIOError, InterruptedError):
             self._server.sockets.add_writer(self._socket.fileno(), self.write)
+            self._note_unread()
         except OSError as error:
             self._lose(f"connection lost: {error}")
         else:
-            self._unsent = None
+            self._forget_unsent()
+
+    def _note_unread(self) -> None:
+        """Have a long answer counted among those that nobody reads; if these are too many, one client is closed."""
+        unread, route = self._server.unread, self._connection.route
+        if self in unread or not self._unsent or (route is not None and route.has_records):
+            return
+        size_bytes = sum(map(len, self._unsent))
+        if size_bytes <= JOINED_BYTES:
+            return
+        unread.note(self, size_bytes)
+        if (client := unread.one_too_many()) is not None:
+            client.lose_unread()
+
+    def lose_unread(self) -> None:
+        """The client leaves most unread of all, and there is no room for it."""
+        reason = f"answers that no client reads take more than {MAX_UNREAD_BYTES} bytes, and most are its own"
+        log.warning("closing the connection from %s: %s", self._connection.peer.address, reason)
+        self._lose(reason)
+
+    def _forget_unsent(self) -> None:
+        self._unsent = None
+        self._server.unread.forget(self)
 
     # States
 
@@ -265,11 +292,11 @@ class ClientConnection(BlockableLink):
         self._server.sockets.remove_writer(fd)
         end_watch_for_end(self._server.sockets, fd)
         self._socket.close()
-        self._unsent = None
+        self._forget_unsent()
 
     def _closed(self, reason: str) -> None:
         self._move(CLOSED)
-        self._unsent = None
+        self._forget_unsent()
         self._connection.closed(self._server.clock.now(), reason)
         self._server.left(self)
 

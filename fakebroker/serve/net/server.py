@@ -21,6 +21,7 @@ from fakebroker.serve.net.client_connection import ClientConnection
 from fakebroker.serve.net.loop import SocketWatcher, tell_no_more, tell_when_late, watcher_of
 from fakebroker.serve.net.ports import Ports
 from fakebroker.serve.net.preload import Preload
+from fakebroker.serve.net.unread_answers import UnreadAnswers
 
 if TYPE_CHECKING:
     from fakebroker.serve.net.tls.contexts import TlsContexts
@@ -49,6 +50,7 @@ class Server:
         self._preload = Preload()
         self._is_open = False  # from serve() to stop(): timers may be set
         self._clients: dict[ClientConnection, None] = {}  # whose sockets are not closed yet
+        self.unread = UnreadAnswers[ClientConnection]()
         self.links = NodeLinks(self)
         self._has_turn = False  # the next step of long work is scheduled
         self._turns: deque[Callable[[], None]] = deque()  # of clients that sent more than one turn takes up

@@ -140,6 +140,14 @@ class Desk:
     def turn_loop(self) -> None:
         self.loop.run_until_complete(asyncio.sleep(0))
 
+    def end(self) -> None:
+        """Stop the server; nothing is left of it."""
+        self.loop.run_until_complete(self.server.stop())
+        self.loop.close()
+        assert not self.watched.readers
+        assert not self.watched.writers
+        assert self.lab.engine.errors == []
+
     def reasons(self) -> list[str]:
         """Why connections have ended, by the journal."""
         return [each.event.reason for each in self.lab.journal.events(Disconnected)]
@@ -150,11 +158,7 @@ def desks() -> Iterator[list[Desk]]:
     made: list[Desk] = []
     yield made
     for desk in made:
-        desk.loop.run_until_complete(desk.server.stop())
-        desk.loop.close()
-        assert not desk.watched.readers
-        assert not desk.watched.writers
-        assert desk.lab.engine.errors == []
+        desk.end()
 
 
 @pytest.fixture
