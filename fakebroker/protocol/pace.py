@@ -15,6 +15,7 @@ class Line(IntEnum):
 
     UNPACKING = 0
     PACKING = 1  # which may take a hundred times as long
+    WRITING = 2  # an answer of more than some MB
 
 
 STEP_S = 0.05

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.broker.engine.connection_state import ENDED
 from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES, Dispatcher, Route
+from fakebroker.broker.engine.long_answers import written_in_steps
 from fakebroker.protocol.errors import AnswerTooLong, CloseConnection, ErrorCode, KafkaError
 from fakebroker.protocol.pace import finished
 
@@ -96,7 +97,7 @@ def _error_sent(
     is_long = len(connection.frame) > connection.engine.long_list_bytes
     try:
         answer = yield from route.error_in_steps(request, code)
-        body = (yield from route.encode_in_steps(answer)) if is_long else route.encode(answer)
+        body = (yield from written_in_steps(connection.call, route, answer)) if is_long else route.encode(answer)
     except Exception as error:
         connection.engine.failed(error)
         connection.fail(f"{route}: the answer could not be built: {error}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fakebroker.broker.engine.connection_state import ENDED, GONE, PARKED
 from fakebroker.broker.engine.failed_request import answer_failure_in_steps
+from fakebroker.broker.engine.long_answers import written_in_steps
 from fakebroker.protocol.errors import CloseConnection, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.pace import Line
@@ -177,7 +178,7 @@ def answer_in_steps(connection: "Connection", call: "Call", steps: "Steps[Messag
         response = yield from steps
         if response is None or call.is_answered or connection.state in ENDED:  # answered, or parked, or for nobody
             return
-        body = yield from route.encode_in_steps(response)
+        body = yield from written_in_steps(call, route, response)
         if call.is_answered or connection.state in ENDED:  # it went away during these steps
             return
         connection.send(route, body)

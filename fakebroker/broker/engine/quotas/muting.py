@@ -7,6 +7,7 @@ from fakebroker.broker.core.node import NodeState
 from fakebroker.broker.engine.closed_connection import ClosedConnection
 from fakebroker.broker.engine.connection_state import ENDED
 from fakebroker.broker.engine.failed_request import failure_sent, send_reply
+from fakebroker.broker.engine.long_answers import written_in_steps
 from fakebroker.broker.engine.work import Work
 from fakebroker.protocol.instant import Instant
 
@@ -50,7 +51,7 @@ def _answer_in_steps(
     connection: "Connection", route: "Route", call: "Call", response: "Message", mute_ms: int
 ) -> "Generator[None, None, None]":
     try:
-        body = yield from route.encode_in_steps(response)
+        body = yield from written_in_steps(call, route, response)
         if connection.state in ENDED:  # it went away during these steps
             return
         connection.send(route, body)
