@@ -1,4 +1,10 @@
-"""CreateDelegationToken, key 38, v0-v3: a token by which others log in as its owner (KIP-48, TK-2)."""
+"""CreateDelegationToken, key 38, v0-v3: a token by which others log in as its owner (KIP-48, TK-2).
+
+MOCK: a token has at most 1,000 renewers, and all tokens together take at most 64 MiB; Kafka bounds what one record of
+the metadata log holds, which takes it seconds.
+"""
+
+from collections.abc import Sequence
 
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.apis.tokens import check_requester, limits, secret_key
@@ -6,10 +12,13 @@ from fakebroker.broker.core.security.principals import USER, Principal
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.schema.runtime import MAX_STRING_BYTES
 from fakebroker.protocol.wire.messages.create_delegation_token import (
+    CreatableRenewers,
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
 )
 
+MAX_RENEWERS = 1_000
+MAX_RECORD_BYTES = 8 << 20  # of the metadata log
 _FIRST_WITH_OWNER = 3
 
 
@@ -34,33 +43,43 @@ def handle(call: Call, request: CreateDelegationTokenRequest, *, may_own: bool =
         response.token_requester_principal_name = requester.name
     try:
         check_requester(call)
-        if any(renewer.principal_type != USER for renewer in request.renewers):
-            raise KafkaError(ErrorCode.INVALID_PRINCIPAL_TYPE)
+        _check_renewers(request.renewers)
         _check_lengths(owner, requester, *(Principal(each.principal_name) for each in request.renewers))
         if not may_own:
             raise KafkaError(ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED)
+        _create(call, request, owner, response)
     except KafkaError as error:
         response.error_code = error.code
-        return response
-    _create(call, request, owner, response)
     return response
 
 
-def _check_lengths(*principals: Principal) -> None:
-    """Raises KafkaError(INVALID_REQUEST) for a principal that no record of the metadata log can hold as a text."""
-    if any(len(str(each).encode()) > MAX_STRING_BYTES for each in principals):
+def _check_renewers(renewers: Sequence[CreatableRenewers]) -> None:
+    """Raises KafkaError for too many, which are not looked at, and if one is no user."""
+    if len(renewers) > MAX_RENEWERS:
         raise KafkaError(ErrorCode.INVALID_REQUEST)
+    if any(renewer.principal_type != USER for renewer in renewers):
+        raise KafkaError(ErrorCode.INVALID_PRINCIPAL_TYPE)
+
+
+def _check_lengths(*principals: Principal) -> None:
+    """Raises KafkaError for principals that no record of the metadata log can hold: for one, or for all of them."""
+    lengths = [len(str(each).encode()) for each in principals]
+    if max(lengths) > MAX_STRING_BYTES:
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
+    if sum(lengths) > MAX_RECORD_BYTES:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def _create(
     call: Call, request: CreateDelegationTokenRequest, owner: Principal, response: CreateDelegationTokenResponse
 ) -> None:
+    """Raises KafkaError."""
     token = call.cluster.credentials.tokens.create(
         call.cluster.new_base64_id(),
         secret_key(call),
         owner,
         call.connection.principal,
-        [(renewer.principal_type, renewer.principal_name) for renewer in request.renewers],
+        [(USER, renewer.principal_name) for renewer in request.renewers],
         request.max_lifetime_ms,
         limits(call),
         call.now.wall_ms,

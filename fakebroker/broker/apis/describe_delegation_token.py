@@ -1,12 +1,12 @@
 """DescribeDelegationToken, key 41, v0-v3: the delegation tokens that a client may see (KIP-48, TK-4)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from typing import cast
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.tokens import check_requester
 from fakebroker.broker.core.security.delegation_tokens import Token
 from fakebroker.protocol.errors import KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_delegation_token import (
     DescribedDelegationToken,
     DescribedDelegationTokenRenewer,
@@ -29,25 +29,25 @@ def handle(
         check_requester(call)
     except KafkaError as error:
         return DescribeDelegationTokenResponse(error_code=error.code)
-    tokens = call.cluster.credentials.tokens
-    tokens.forget_expired(call.now.wall_ms)
-    owners = None if request.owners is None else {(each.principal_type, each.principal_name) for each in request.owners}
-    principal = call.connection.principal
-
-    def is_shown(token: Token) -> bool:
-        is_wanted = owners is None or bool(token.managers & owners)
-        return is_wanted and (token.is_managed_by(principal) or may_see(token))
-
-    return call.work(_in_steps(list(tokens), is_shown, call.version))
+    return call.work(_in_steps(call, request, may_see))
 
 
 def _in_steps(
-    tokens: Iterable[Token], is_shown: Callable[[Token], bool], version: int
+    call: Call, request: DescribeDelegationTokenRequest, may_see: Callable[[Token], bool]
 ) -> Steps[DescribeDelegationTokenResponse]:
-    described, pace = [], Pace(RENEWERS_PER_STEP)
-    for token in tokens:
-        if is_shown(token):
-            described.append(_described(token, version))
+    pace = call.pace(RENEWERS_PER_STEP)
+    owners = None if request.owners is None else set[tuple[str, str]]()
+    for each in request.owners or ():
+        cast("set[tuple[str, str]]", owners).add((each.principal_type, each.principal_name))
+        if pace.is_over():
+            yield
+    tokens, principal = call.cluster.credentials.tokens, call.connection.principal
+    tokens.forget_expired(call.now.wall_ms)
+    described = []
+    for token in list(tokens):
+        is_wanted = owners is None or any(manager in owners for manager in token.managers)
+        if is_wanted and (token.is_managed_by(principal) or may_see(token)):
+            described.append(_described(token, call.version))
         if pace.is_over(10 + len(token.renewers)):  # judging one takes as long as showing some renewers
             yield
     return DescribeDelegationTokenResponse(tokens=described)

@@ -5,11 +5,15 @@ from typing import Any
 
 import pytest
 
+from fakebroker.broker.apis.create_delegation_token import MAX_RENEWERS
 from fakebroker.broker.core.cluster import Cluster
+from fakebroker.broker.core.security import delegation_tokens
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema.runtime import MAX_STRING_BYTES
 from fakebroker.protocol.wire.messages.create_delegation_token import CreatableRenewers, CreateDelegationTokenRequest
+from tests.support.frames import request
 from tests.support.logins import lab_with_tokens, logged_in
+from tests.support.turns_of_request import turns
 
 ASKED: dict[str, Any] = {"renewers": [], "max_lifetime_ms": -1}
 
@@ -76,3 +80,53 @@ def test_a_principal_fits_into_a_record(field: str, name: str, is_taken: bool) -
     answer = client.ask("CreateDelegationToken", 3, **ASKED | {"renewers": renewers} | owner)
     assert (answer.error_code == 0, bool(answer.token_id)) == (is_taken, is_taken)
     assert answer.error_code in (0, ErrorCode.INVALID_REQUEST)
+
+
+@pytest.mark.rules("TK-2")
+@pytest.mark.parametrize(
+    ("count", "length", "code"),
+    [
+        (MAX_RENEWERS, 3, ErrorCode.NONE),
+        (MAX_RENEWERS + 1, 3, ErrorCode.INVALID_REQUEST),
+        (1_000, 8_300, ErrorCode.NONE),
+        (1_000, 8_400, ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_a_token_has_so_many_renewers_and_fits_into_a_record(count: int, length: int, code: ErrorCode) -> None:
+    """Kafka 4.3.1 takes 1,390,000 short ones, in 5 s; it cannot write a record of more than 8 MiB, either."""
+    client = logged_in(lab_with_tokens())
+    renewers = [CreatableRenewers(principal_type="User", principal_name="x" * length)] * count
+    answer = client.ask("CreateDelegationToken", 3, **ASKED | {"renewers": renewers})
+    assert (answer.error_code, bool(answer.token_id)) == (code, not code)
+
+
+def test_renewers_that_are_too_many_are_not_looked_at() -> None:
+    """Millions fit into a request: the turns that read them do nothing else."""
+    lab = lab_with_tokens()
+    client = logged_in(lab)
+    one = CreatableRenewers(principal_type="User", principal_name="")
+    costs = []
+    for count in (2_000, 20_000, 80_000):  # the first loads and compiles things
+        data = request("CreateDelegationToken", 3, renewers=[one] * count, max_lifetime_ms=-1)
+        costs.append(max(turns(lab, client.socket.connection, data)))
+    assert costs[2] - costs[1] < 60_000
+
+
+@pytest.mark.rules("TK-2")
+def test_all_tokens_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is full takes a token again as soon as one has gone, or has expired."""
+    monkeypatch.setattr(delegation_tokens, "MAX_KEPT_BYTES", 10_000)
+    lab = lab_with_tokens()
+    client = logged_in(lab)
+    renewers = [CreatableRenewers(principal_type="User", principal_name="x" * 1000)] * 3
+
+    def create() -> Any:
+        return client.ask("CreateDelegationToken", 3, renewers=renewers, max_lifetime_ms=1000)
+
+    first, second, third = create(), create(), create()
+    assert [each.error_code for each in (first, second, third)] == [0, 0, ErrorCode.INVALID_REQUEST]
+    assert (third.token_id, third.issue_timestamp_ms) == ("", -1)
+    assert client.ask("ExpireDelegationToken", 2, hmac=first.hmac, expiry_time_period_ms=-1).error_code == 0
+    assert [create().error_code for _ in range(2)] == [0, ErrorCode.INVALID_REQUEST]
+    lab.network.advance(1000)
+    assert [create().error_code for _ in range(3)] == [0, 0, ErrorCode.INVALID_REQUEST]

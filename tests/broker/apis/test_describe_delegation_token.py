@@ -13,7 +13,9 @@ from fakebroker.protocol.wire.messages.describe_delegation_token import (
     DescribeDelegationTokenOwner,
     DescribeDelegationTokenRequest,
 )
+from tests.support.frames import request
 from tests.support.logins import lab_with_tokens, logged_in
+from tests.support.turns_of_request import turns
 
 ASKED: dict[str, Any] = {"owners": None}
 
@@ -69,6 +71,16 @@ def test_others_are_served_while_many_tokens_are_described(monkeypatch: pytest.M
 
     assert len(begun) == 1
     assert [len(token.renewers) for token in answer.tokens] == [5, 5, 5]
+
+
+def test_others_are_served_while_many_owners_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request has room for millions."""
+    monkeypatch.setattr(describe_delegation_token, "RENEWERS_PER_STEP", 1)
+    lab = lab_with_tokens()
+    client = logged_in(lab)
+    owners = [DescribeDelegationTokenOwner(principal_type="User", principal_name=f"carol{n}") for n in range(20)]
+    data = request("DescribeDelegationToken", 3, owners=owners)
+    assert len([*turns(lab, client.socket.connection, data)]) > 9
 
 
 @pytest.mark.rules("TK-4")

@@ -15,6 +15,8 @@ from fakebroker.broker.core.security.scram import ScramUser, credential_of
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 
 DEFAULT_PERIOD = -1  # of a maximum or a renewal: what the settings say
+MAX_KEPT_BYTES = 64 << 20  # that all tokens take; MOCK: Kafka has no such bound
+_BYTES_OF_TOKEN, _BYTES_OF_RENEWER = 1_000, 120  # without the names
 _HASH = "sha512"
 
 
@@ -31,9 +33,14 @@ class Token(NamedTuple):
     expires_ms: int
 
     @property
-    def managers(self) -> frozenset[tuple[str, str]]:
+    def managers(self) -> tuple[tuple[str, str], ...]:
         """Who may see, renew and end it: its owner, its requester and its renewers."""
-        return frozenset((self.owner, self.requester, *self.renewers))
+        return self.owner, self.requester, *self.renewers
+
+    @property
+    def kept_bytes(self) -> int:
+        """What it takes of the memory, about."""
+        return _BYTES_OF_TOKEN + sum(_BYTES_OF_RENEWER + len(name.encode()) for _, name in self.managers)
 
     def is_managed_by(self, principal: Principal) -> bool:
         """Whether a principal is one of its managers."""
@@ -53,6 +60,7 @@ class DelegationTokens:
     def __init__(self, on_change: OnChange = not_kept) -> None:
         self._on_change = on_change
         self._tokens: dict[str, Token] = {}
+        self._kept_bytes = 0
 
     def __iter__(self) -> Iterator[Token]:
         return iter(self._tokens.values())
@@ -64,6 +72,7 @@ class DelegationTokens:
     def replace_all(self, tokens: Iterable[Token]) -> None:
         """Have these tokens, and no others."""
         self._tokens = {token.token_id: token for token in tokens}
+        self._kept_bytes = sum(token.kept_bytes for token in self)
         self._on_change(MetadataPart.TOKENS)
 
     def create(
@@ -77,7 +86,10 @@ class DelegationTokens:
         limits: Limits,
         now_ms: int,
     ) -> Token:
-        """A new token; its HMAC follows from its id and the broker's secret key (TK-2)."""
+        """A new token; its HMAC follows from its id and the broker's secret key (TK-2).
+
+        Raises KafkaError if there is no room for it.
+        """
         own_ms = limits.max_lifetime_ms if max_lifetime_ms <= 0 else min(max_lifetime_ms, limits.max_lifetime_ms)
         token = Token(
             token_id,
@@ -89,7 +101,9 @@ class DelegationTokens:
             now_ms + own_ms,
             now_ms + min(own_ms, limits.expiry_time_ms),
         )
+        self._make_room(token.kept_bytes, now_ms)
         self._put(token)
+        self._kept_bytes += token.kept_bytes
         return token
 
     def renew(self, digest: bytes, principal: Principal, period_ms: int, limits: Limits, now_ms: int) -> int:
@@ -117,13 +131,21 @@ class DelegationTokens:
 
     def remove(self, token_id: str) -> None:
         """Have a token no longer; nothing happens if there is none."""
-        if self._tokens.pop(token_id, None) is not None:
+        token = self._tokens.pop(token_id, None)
+        if token is not None:
+            self._kept_bytes -= token.kept_bytes
             self._on_change(MetadataEntry(MetadataPart.TOKENS, token_id))
 
     def forget_expired(self, now_ms: int) -> None:
         """Remove the tokens whose time is over."""
         for token in [token for token in self if token.expires_ms <= now_ms]:
             self.remove(token.token_id)
+
+    def _make_room(self, needed_bytes: int, now_ms: int) -> None:
+        if self._kept_bytes + needed_bytes > MAX_KEPT_BYTES:
+            self.forget_expired(now_ms)
+        if self._kept_bytes + needed_bytes > MAX_KEPT_BYTES:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"delegation tokens take more than {MAX_KEPT_BYTES} bytes")
 
     def _end_at(self, token: Token, expires_ms: int) -> int:
         self._put(token._replace(expires_ms=expires_ms))
