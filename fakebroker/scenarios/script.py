@@ -4,7 +4,7 @@
 saved; a player puts them in when it takes the step.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -150,7 +150,7 @@ class Scenario:
     """One scenario. `topics` are created before the timeline begins: name -> arguments of `create_topic`.
 
     `users` are passwords by user, `acls` rights (None: there is no authorizer). `jitter_ms` are the least and the most
-    time that passes before each step when a seed shuffles.
+    time that passes before each step when a seed shuffles. `secret_parameters` are those whose values are not shown.
     """
 
     name: str
@@ -170,3 +170,4 @@ class Scenario:
     timeline: Sequence[Step]
     users: Mapping[str, str] = field(default_factory=dict, repr=False)
     acls: Sequence[Mapping[str, object]] | None = None
+    secret_parameters: Collection[str] = ()

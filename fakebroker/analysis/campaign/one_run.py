@@ -32,7 +32,7 @@ def play_run(campaign: Campaign, number: int) -> Row:
         "steps": outcome.steps,
         "virtual_ms": outcome.virtual_ms,
         "transcript_hash": sha256(outcome.transcript.encode()).hexdigest() if outcome.transcript else None,
-        "repeat": None if is_good else task.repeat,
+        "repeat": None if is_good else outcome.repeat,
     }
 
 

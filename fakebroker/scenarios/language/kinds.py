@@ -15,6 +15,7 @@ from fakebroker.protocol.arguments.structures import PARTITION_PATTERN, partitio
 from fakebroker.protocol.durations import DURATION, duration_ms
 from fakebroker.protocol.errors import nearest
 from fakebroker.scenarios.errors import Problems
+from fakebroker.scenarios.language.secrets import Hiding
 from fakebroker.scenarios.language.yaml_file import Items, Node, Scalar, Table
 from fakebroker.scenarios.script import Json
 
@@ -29,12 +30,14 @@ ACTOR_PROPERTIES = (
 class Reading:
     """What is known while a file is read: the problems so far, and what earlier steps saved (name -> kind of thing).
 
-    The actors are there, too: "$a.member_id". Outside of a timeline "$name" is a text like others.
+    The actors are there, too: "$a.member_id". Outside of a timeline "$name" is a text like others. `hiding` knows
+    what is secret of the file that is read now.
     """
 
     problems: Problems = field(default_factory=Problems)
     saved: dict[str, str] = field(default_factory=dict)
     in_timeline: bool = True
+    hiding: Hiding = field(default_factory=Hiding)
 
     def wrong(self, node: Node, key: str, message: str) -> None:
         """Keep a problem with a node."""

@@ -53,12 +53,12 @@ class Filling:
                 self._room -= _size(found)
                 if self._room < 0:
                     raise Wrong(node, f"parameters put more than {MAX_VALUES} values into this file")
-                return _moved(found, node.place) if isinstance(found, Scalar) else found
+                return _from_parameter(found, whole[1], node.place)
             text = _USE.sub(lambda use: self._text(use[1], node), node.value)
         except Wrong as wrong:
             self._reading.wrong(wrong.node, "", wrong.message)
             return node
-        return Scalar(node.place, text, text, is_plain=False)
+        return Scalar(node.place, text, text, is_plain=False, parameters=tuple(_USE.findall(node.value)))
 
     def _text(self, name: str, node: Scalar) -> str:
         value = self._value(name, node)
@@ -96,8 +96,14 @@ def _meant(text: str) -> Any:
         return text
 
 
-def _moved(scalar: Scalar, place: SourceLine) -> Scalar:
-    return Scalar(place, scalar.value, scalar.text, scalar.is_plain)
+def _from_parameter(node: Node, name: str, place: SourceLine | None = None) -> Node:
+    """The value of a parameter where it stands for that; of a list or mapping all the parts say where they are from."""
+    if isinstance(node, Items):
+        return Items(node.place, tuple(_from_parameter(each, name) for each in node.items))
+    if isinstance(node, Table):
+        return Table(node.place, {key: _from_parameter(each, name) for key, each in node.entries.items()}, node.keys)
+    assert isinstance(node, Scalar)
+    return Scalar(place or node.place, node.value, node.text, node.is_plain, (name,))
 
 
 def _size(node: Node) -> int:

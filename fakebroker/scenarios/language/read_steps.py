@@ -70,12 +70,11 @@ class _Entry(NamedTuple):
     def key(self, name: str) -> Node:
         return self.node.keys[name]
 
-    @property
-    def base(self) -> dict[str, Any]:
+    def base(self, reading: Reading) -> dict[str, Any]:
         """What every step has."""
         note = self.rest.get("note")
         text = note.value if isinstance(note, Scalar) and isinstance(note.value, str) else ""
-        shown_step = text_of(self.word, self.value, self.rest)
+        shown_step = text_of(self.word, self.value, self.rest, reading.hiding)
         return {"place": self.node.keys[self.word].place, "text": shown_step, "note": text.strip()}
 
 
@@ -166,7 +165,7 @@ class StepReader:
         for name, path in (save or {}).items():
             self._check_path(entry, path, known)
             self._saves(entry, "save", name, "value")
-        common = {**entry.base, "actor": entry.word}
+        common = {**entry.base(self._reading), "actor": entry.word}
         compared: dict[str, Any] = {"expected": expected, "save": save or {}}
         if verb.name == "answered":
             return Answered(within_ms=arguments.get("within_ms", WAIT_MS), **common, **compared)
@@ -255,8 +254,8 @@ class StepReader:
         if verb.power == "restore" and isinstance(arguments.get("snapshot"), str):
             arguments["snapshot"] = "$" + self._snapshot(entry, arguments["snapshot"])
         return PowerStep(
-            **entry.base, power=verb.power, identity=identity, arguments=arguments, saved_as=saved_as, on=on,
-            expected=expected,
+            **entry.base(self._reading), power=verb.power, identity=identity, arguments=arguments, saved_as=saved_as,
+            on=on, expected=expected,
         )  # fmt: skip
 
     def _check_fault(self, entry: _Entry, verb: Verb, arguments: Mapping[str, Json]) -> None:
@@ -308,14 +307,16 @@ class StepReader:
             except Wrong as wrong:
                 raise wrong.under(word) from None
             within = WAIT_MS if within is None and word == "wait" else within
-            return Expect(**entry.base, subject=subject, identity=identity, expected=expected, within_ms=within)
+            return Expect(
+                **entry.base(self._reading), subject=subject, identity=identity, expected=expected, within_ms=within
+            )
         if word == "pass":
             self._check_keys(entry, ("note",))
             least, most = self._read_value(entry, RANGE_MS)
-            return Pass(**entry.base, min_ms=least, max_ms=most)
+            return Pass(**entry.base(self._reading), min_ms=least, max_ms=most)
         if word == "any_order":
             self._check_keys(entry, ("note",))
-            return AnyOrder(**entry.base, steps=self.steps(entry.value, word))
+            return AnyOrder(**entry.base(self._reading), steps=self.steps(entry.value, word))
         self._check_keys(entry, ("note", "steps"))
         times = self._read_value(entry, Whole(1, MAX_TIMES))
         if "steps" not in entry.rest:
@@ -326,7 +327,7 @@ class StepReader:
             raise Wrong(entry.value, f"with those around it, this repeats more than {MAX_STEPS} times", word)
         steps = self.steps(entry.rest["steps"], "steps")
         self._times = before
-        return Repeat(**entry.base, times=times, steps=steps)
+        return Repeat(**entry.base(self._reading), times=times, steps=steps)
 
     # Texts and keys
 

@@ -32,6 +32,7 @@ from fakebroker.scenarios.language.declaration import (
 from fakebroker.scenarios.language.kinds import Reading, Wrong, plain, read, read_itself, shown
 from fakebroker.scenarios.language.parameters import NAME, Filling, node_of
 from fakebroker.scenarios.language.read_steps import StepReader
+from fakebroker.scenarios.language.secrets import Hiding
 from fakebroker.scenarios.language.yaml_file import MAX_BYTES, Items, Node, Scalar, Table, parse_yaml
 from fakebroker.scenarios.script import Actor, Json, Scenario, SourceLine, Step
 from fakebroker.testing.releases import release as release_of
@@ -93,6 +94,7 @@ class _Parts(NamedTuple):
 
     table: Table
     parameters: dict[str, Json]
+    secret_parameters: frozenset[str]
     topics: dict[str, dict[str, Json]]
     actors: dict[str, Actor]
     timeline: list[Step]
@@ -152,6 +154,7 @@ class _FileReader:
             seed=values.get("seed") or 0,
             jitter_ms=values.get("jitter") or DEFAULT_JITTER_MS,
             parameters=parts.parameters,
+            secret_parameters=parts.secret_parameters,
             topics=parts.topics,
             actors=parts.actors,
             timeline=tuple(parts.timeline),
@@ -199,10 +202,13 @@ class _FileReader:
         for key, each in FILE_KEYS.items():
             if each.is_required and key not in table.entries and not (key == "about" and known is INCLUDED_KEYS):
                 self._reading.problems.add(SourceLine(name, 1), key, "this key is missing")
+        before, self._reading.hiding = self._reading.hiding, (hiding := Hiding())
+        hiding.of_file(table.entries)
         topics = self._topics(table.entries.get("topics"))
         actors = self._actors(table.entries.get("actors"))
         timeline = self._timeline(table, path, topics, actors)
-        return _Parts(table, values, topics, actors, timeline)
+        self._reading.hiding = before
+        return _Parts(table, values, frozenset(hiding.parameters), topics, actors, timeline)
 
     def _filled(self, root: Table, name: str, given: Mapping[str, Json]) -> tuple[Table, dict[str, Json]]:
         """The file with its parameters filled in, and their values."""
@@ -354,7 +360,11 @@ class _FileReader:
             raise Wrong(value, f"cannot read {value.value!r}: {why}{_others(target)}", "include") from None
         before, self._open = self._open, here
         try:
-            return self._parts(data, str(target), target, plain(given) if given else {}, INCLUDED_KEYS)
+            parts = self._parts(data, str(target), target, plain(given) if given else {}, INCLUDED_KEYS)
+            for name in parts.secret_parameters:
+                if given is not None and name in given.entries:
+                    self._reading.hiding.hide(given.entries[name])
+            return parts
         except ScenarioError as error:
             for problem in error.problems:
                 self._reading.problems.add(*problem)

@@ -2,40 +2,23 @@
 
 from collections.abc import Mapping
 
-from fakebroker.protocol.schema.entities import fields_of
-from fakebroker.protocol.wire.registry import api
+from fakebroker.scenarios.language.secrets import Hiding
 from fakebroker.scenarios.language.yaml_file import Items, Node, Scalar, Table, resolved
-from fakebroker.testing.exchanges.redaction import REDACTED
 
-SECRET_KEYS = frozenset({"password", "token"})  # of steps that log in
 NOT_SHOWN = ("note", "expect", "save", "steps")
 MAX_CHARS = 200
 _SPECIAL = frozenset(",[]{}#&*!|>'\"%@`:\n\t\\")
 
 
-def text_of(word: str, value: Node, rest: Mapping[str, Node]) -> str:
+def text_of(word: str, value: Node, rest: Mapping[str, Node], hiding: Hiding) -> str:
     """The word with its text and the other keys, as they would stand in { }.
 
-    Not what is expected, saved and remarked, and no password.
+    Not what is expected, saved and remarked, and nothing that is secret, which `hiding` replaces.
     """
     parts = [word if isinstance(value, Items) else f"{word}: {_text(value, word != 'expect')}"]
-    secret = SECRET_KEYS | _secrets_of_request(value)
-    shown = {name: REDACTED if name in secret else _text(each) for name, each in rest.items()}
-    parts += [f"{name}: {each}" for name, each in shown.items() if name not in NOT_SHOWN]
+    parts += [f"{name}: {_text(each)}" for name, each in hiding.of_step(value, rest).items() if name not in NOT_SHOWN]
     text = ", ".join(parts)
     return text if len(text) <= MAX_CHARS else text[:MAX_CHARS] + "..."
-
-
-def _secrets_of_request(value: Node) -> frozenset[str]:
-    """If the step is a request of an API ("request SaslAuthenticate"), the fields that are secret or hold secrets."""
-    words = value.value.split() if isinstance(value, Scalar) and isinstance(value.value, str) else []
-    if len(words) != 2 or words[0] != "request":
-        return frozenset()
-    try:
-        declaration = api(words[1]).request
-    except KeyError:
-        return frozenset()
-    return frozenset(path[0].name for path in fields_of(declaration, "secret"))
 
 
 def _text(node: Node, is_bare: bool = False) -> str:

@@ -42,11 +42,15 @@ class Node:
 
 @dataclass(frozen=True)
 class Scalar(Node):
-    """A text, number, boolean or null. `text` is how it is written; `is_plain`: without quotes."""
+    """A text, number, boolean or null. `text` is how it is written; `is_plain`: without quotes.
+
+    `parameters` are those whose values it has, or has in it.
+    """
 
     value: Json
     text: str
     is_plain: bool = True
+    parameters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ What `play` gives is plain data: it crosses from the processes that play side by
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from time import perf_counter
@@ -18,8 +18,9 @@ from fakebroker.scenarios.language.reading import read_scenario
 from fakebroker.scenarios.playing.player import Played, Player
 from fakebroker.scenarios.playing.worlds import VirtualWorld
 from fakebroker.scenarios.running.approve import Approval, approve, approved_path, approved_text, compare
-from fakebroker.scenarios.running.transcript import tail_of, transcript_of
+from fakebroker.scenarios.running.transcript import shown_parameters, tail_of, transcript_of
 from fakebroker.scenarios.script import Scenario
+from fakebroker.testing.exchanges.redaction import REDACTED, is_secret_setting
 
 COMMAND = "fakebroker scenario run"
 
@@ -56,14 +57,6 @@ class Task:
         """Whether the transcript must be the approved one, which is that of the file as it is written."""
         return self.seed is None and not self.parameters and not self.config
 
-    @property
-    def repeat(self) -> str:
-        """The command that plays this again."""
-        parts = [COMMAND, shlex.quote(self.path)]
-        parts += [f"--set {shlex.quote(f'{name}={value}')}" for name, value in self.parameters.items()]
-        parts += [f"--config {shlex.quote(f'{name}={value}')}" for name, value in self.config.items()]
-        return " ".join(parts if self.seed is None else [*parts, f"--seed {self.seed}"])
-
 
 @dataclass(frozen=True)
 class FailedStep:
@@ -92,6 +85,18 @@ class Outcome:
     ended_at_ms: int = 0  # of the time since the timeline began
     virtual_ms: int = 0  # that passed for timers
     took_ms: float = 0.0
+    secret_parameters: Collection[str] = ()
+
+    @property
+    def repeat(self) -> str:
+        """The command that plays this again; without what is secret, which its user knows."""
+        task = self.task
+        config = {name: REDACTED if is_secret_setting(name) else value for name, value in task.config.items()}
+        options = {"--set": shown_parameters(task.parameters, self.secret_parameters), "--config": config}
+        parts = [COMMAND, shlex.quote(task.path)]
+        for option, given in options.items():
+            parts += [f"{option} {shlex.quote(f'{name}={value}')}" for name, value in given.items()]
+        return " ".join(parts if task.seed is None else [*parts, f"--seed {task.seed}"])
 
     @property
     def is_unread(self) -> bool:
@@ -147,6 +152,7 @@ def _judged(task: Task, scenario: Scenario, played: Played, took_ms: float) -> O
         "ended_at_ms": happenings[-1].at_ms if happenings else 0,
         "virtual_ms": played.virtual_ms,
         "took_ms": took_ms,
+        "secret_parameters": scenario.secret_parameters,
     }
     if not played.is_good:
         of_steps = [sentence for each in failures for sentence in each.sentences]

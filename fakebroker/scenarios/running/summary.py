@@ -58,9 +58,9 @@ def failure_text(outcome: Outcome, is_coloured: bool = False) -> str:
     if outcome.tail:
         parts += ["  what happened last:", indent(outcome.tail, "    ")]
     if outcome.status is Status.DIFFERENT:
-        parts.append(f"  approve: {outcome.task.repeat} --approve")
+        parts.append(f"  approve: {outcome.repeat} --approve")
     if outcome.status is not Status.UNREADABLE:
-        parts.append(f"  repeat: {outcome.task.repeat}")
+        parts.append(f"  repeat: {outcome.repeat}")
     return "\n".join(parts)
 
 
@@ -70,7 +70,7 @@ def failures_text(outcomes: Sequence[Outcome], is_coloured: bool = False) -> str
     parts = [failure_text(each, is_coloured) for each in bad[:1]]
     if len(bad) > 1:
         parts.append(f"  {len(bad) - 1} more seeds failed:")
-        parts += [f"    {each.task.repeat}" for each in bad[1:MAX_SEEDS]]
+        parts += [f"    {each.repeat}" for each in bad[1:MAX_SEEDS]]
     if len(bad) > MAX_SEEDS:
         parts.append(f"    ... and {len(bad) - MAX_SEEDS} more")
     return "\n".join(parts)

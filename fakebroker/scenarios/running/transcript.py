@@ -13,7 +13,7 @@ At the left stands the time since the timeline began, where it differs from that
 the file for each step.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import singledispatchmethod
 from pathlib import Path
 from textwrap import wrap
@@ -50,6 +50,7 @@ from fakebroker.testing.virtual_broker import START_WALL_MS
 
 WIDTH = 120
 DAY_MS, HOUR_MS, MINUTE_MS = 86_400_000, 3_600_000, 60_000
+_SECRET_WORDS = ("pass", "pw", "secret", "token", "credential")
 _MAX_LINES = 12  # of one happening: what is longer is no reading for people
 
 
@@ -81,7 +82,11 @@ def header_of(scenario: Scenario) -> list[str]:
         parts.append(f"racks {value_text(list(scenario.racks))}")
     lines += _wrapped(", ".join(parts), "  ", "    ")
     config = {name: REDACTED if is_secret_setting(name) else value for name, value in scenario.config.items()}
-    shown = {"config": config, "parameters": _without_secrets(scenario.parameters), "topics": scenario.topics}
+    shown = {
+        "config": config,
+        "parameters": shown_parameters(scenario.parameters, scenario.secret_parameters),
+        "topics": scenario.topics,
+    }
     if scenario.users:
         lines += _wrapped(f"users {', '.join(scenario.users)}", "  ", "    ")
     if scenario.acls is not None:
@@ -92,10 +97,10 @@ def header_of(scenario: Scenario) -> list[str]:
     return lines
 
 
-def _without_secrets(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters; of those that are called as secrets are, no values."""
-    is_secret = {name: any(word in name.lower() for word in ("password", "secret", "token")) for name in parameters}
-    return {name: REDACTED if is_secret[name] else value for name, value in parameters.items()}
+def shown_parameters(parameters: Mapping[str, Any], secret: Collection[str]) -> dict[str, Any]:
+    """The parameters; no values of those that are `secret`, or called so."""
+    hidden = {name for name in parameters if name in secret or any(word in name.lower() for word in _SECRET_WORDS)}
+    return {name: REDACTED if name in hidden else value for name, value in parameters.items()}
 
 
 def dialogue_of(scenario: Scenario, happenings: Sequence[Happening], start_wall_ms: int = START_WALL_MS) -> list[str]:
