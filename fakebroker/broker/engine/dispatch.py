@@ -198,6 +198,7 @@ class Dispatcher:
         self.routes: dict[int, Route] = {}
         self._plain: dict[int, Route] = {}  # without stages
         self._stages: dict[StageKind, Stage] = {}
+        self._newer_code: int | None = None  # of the ApiVersions that there is not which was asked for last
 
     def put_stage(self, kind: StageKind, stage: Stage | None) -> None:
         """From the next request on have this stage of its kind; None: none."""
@@ -219,10 +220,20 @@ class Dispatcher:
         return _behind([*self._stages.values(), login], self._plain_route(code))
 
     def _plain_route(self, code: int) -> Route:
-        route = self._plain.get(code) or self._new_route(code)
-        if route.is_loaded:
-            self._plain[code] = route
+        route = self._plain.get(code)
+        if route is None:
+            route = self._new_route(code)
+            if route.is_loaded:
+                self._plain[code] = route
         return route
+
+    def _newer_api_versions(self, code: int, version: int, served: tuple[int, int]) -> Route:
+        """A route in the place of that for another such version: a client can name 65,000, and has not logged in."""
+        if self._newer_code is not None:
+            self._plain.pop(self._newer_code, None)
+            self.routes.pop(self._newer_code, None)
+        self._newer_code = code
+        return _newer_api_versions(version, served)
 
     def _new_route(self, code: int) -> Route:
         api_key, version = code >> 16, (code & 0x7FFF) - (code & 0x8000)
@@ -238,7 +249,7 @@ class Dispatcher:
             if api_key in FEATURES:
                 gate(route)
         elif api_key == ApiKey.API_VERSIONS:
-            route = _newer_api_versions(version, served)
+            route = self._newer_api_versions(code, version, served)
         else:
             name = APIS[api_key].name
             raise CloseConnection(f"{name} v{version} is not supported; this broker supports v{lowest} to v{highest}")

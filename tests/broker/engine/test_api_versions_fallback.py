@@ -7,6 +7,7 @@ import pytest
 from fakebroker.protocol.wire.messages.api_versions import ApiVersionsResponse
 from tests.support.engine import SimEngine
 from tests.support.frames import correlation_ids, framed, request
+from tests.support.logins import lab_with_sasl
 
 
 @pytest.mark.rules("AV-5")
@@ -60,3 +61,16 @@ def test_it_may_be_asked_at_any_time_and_again() -> None:
     versions = request("ApiVersions", 0, 2)
     client.socket.send(heartbeat + versions + versions + heartbeat)
     assert correlation_ids(client.socket.take()) == [1, 2, 2, 1]
+
+
+@pytest.mark.rules("AV-6")
+@pytest.mark.parametrize("needs_login", [False, True])
+def test_of_all_versions_that_nobody_knows_one_is_remembered(needs_login: bool) -> None:
+    """A client can name 65,000 of them, before it has logged in, and each would stay for ever."""
+    lab = lab_with_sasl() if needs_login else SimEngine()
+    client = lab.client()
+    dispatcher = lab.engine.dispatchers[0]
+    for version in (*range(5, 50), *range(-50, 0), 7, 7, 8, 7):
+        client.socket.send(framed(pack(">hhih", 18, version, 7, -1) + b"\0"))
+        assert client.socket.take() == framed(pack(">ihihhh", 7, 35, 1, 18, 0, 4))
+    assert max(len(dispatcher._plain), len(dispatcher.routes)) <= 1
