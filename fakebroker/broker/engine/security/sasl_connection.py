@@ -109,6 +109,18 @@ class SaslConnection(Connection):
             self._buffer_rest(buffer, position)
         self.engine.to_flush[self] = None
 
+    def _long_frame(self, frame: bytes, now: Instant) -> None:
+        """As Connection, and as `_login_turn` where frames are no requests: bare messages, and what nobody reads."""
+        if self._authentication.state not in (RAW, REFUSED):
+            super()._long_frame(frame, now)
+            return
+        self.state = SERVING
+        if self._authentication.state is RAW:
+            self._take_raw(frame, now)
+        if self.state not in ENDED:
+            self._measure_rest()
+        self.engine.to_flush[self] = None
+
     def _take_raw(self, message: bytes, now: Instant) -> None:
         answer = self._authentication.answer_to_raw(message, now)
         if answer is not None:

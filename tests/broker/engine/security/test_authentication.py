@@ -99,6 +99,26 @@ def test_a_wrong_bare_password_closes_after_the_delay() -> None:
     assert client.socket.take() == b""
 
 
+@pytest.mark.rules("SA-1", "SA-13")
+@pytest.mark.parametrize("first_bytes", [1, 4, 7])
+def test_a_long_bare_message_is_no_request(first_bytes: int) -> None:
+    """It comes in pieces, and would be read in steps if it were one; what comes behind a wrong one is not read."""
+    lab = lab_with_sasl(**{"sasl.server.max.receive.size": 10_000_000})
+    right, wrong = shaken(lab, version=0), shaken(lab, version=0)
+    lab.engine.at_once_bytes = 8
+    for client, message in ((right, RIGHT), (wrong, WRONG), (wrong, b"\0\x63secrets")):
+        data = framed(message)
+        client.socket.send(data[:first_bytes])
+        client.socket.send(data[first_bytes:])
+    assert right.socket.take() == pack(">i", 0)
+    assert right.ask("Metadata", 8, topics=[]).brokers
+    assert not is_closed(wrong)
+    lab.network.advance(DELAY_MS)
+    assert "is wrong" in wrong.close_reason
+    assert wrong.socket.take() == b""
+    assert lab.engine.unserved.lines == []
+
+
 @pytest.mark.rules("SA-4")
 def test_a_wrong_password_is_answered_late_and_closes() -> None:
     """The answer comes after the delay of the settings; what was sent behind it is not served."""
