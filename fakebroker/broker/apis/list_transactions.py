@@ -21,10 +21,16 @@ from fakebroker.protocol.wire.messages.list_transactions import (
 )
 
 TRANSACTIONS_PER_STEP = 5_000  # and states of a pattern that were looked at
+RIGHT_COSTS = 10  # to ask whether a client may know of a transaction
 
 
-def handle(call: Call, request: ListTransactionsRequest) -> ListTransactionsResponse | None:
-    """Every transactional id that passes all filters; COORDINATOR_LOAD_IN_PROGRESS while a partition is loading."""
+def handle(
+    call: Call, request: ListTransactionsRequest, may_describe: Callable[[str], bool] | None = None
+) -> ListTransactionsResponse | None:
+    """Every transactional id that passes all filters; COORDINATOR_LOAD_IN_PROGRESS while a partition is loading.
+
+    `may_describe` says of ids whether the client has a right to know of them; None: it may know of all.
+    """
     coordinator = call.node.transactions
     shards = coordinator.all_shards(call.now)
     if coordinator.is_loading:
@@ -38,7 +44,9 @@ def handle(call: Call, request: ListTransactionsRequest) -> ListTransactionsResp
     unknown = [name for name in dict.fromkeys(request.state_filters) if State.of_name(name) is None]
     transactions = [each for shard in shards for each in shard.transactions.values()]
     response = ListTransactionsResponse(unknown_state_filters=unknown)
-    return call.work(_in_steps(response, transactions, _passes(call, request), pattern))
+    pace = call.pace(TRANSACTIONS_PER_STEP // (1 if may_describe is None else RIGHT_COSTS))
+    passes = _passes(call, request, may_describe)
+    return call.work(_in_steps(response, transactions, passes, pattern, pace))
 
 
 def _in_steps(
@@ -46,9 +54,9 @@ def _in_steps(
     transactions: list[Transaction],
     passes: Callable[[Transaction], bool],
     pattern: Pattern | None,
+    pace: Pace,
 ) -> Steps[ListTransactionsResponse]:
     """The ids are those of the moment of the request, each as it is when its turn comes."""
-    pace = Pace(TRANSACTIONS_PER_STEP)
     for transaction in transactions:
         is_listed = passes(transaction)
         if is_listed and pattern is not None:
@@ -66,8 +74,12 @@ def _in_steps(
     return response
 
 
-def _passes(call: Call, request: ListTransactionsRequest) -> Callable[[Transaction], bool]:
-    """The filters of a request but for the pattern: what is empty, or negative, lets all pass.
+def _passes(
+    call: Call, request: ListTransactionsRequest, may_describe: Callable[[str], bool] | None
+) -> Callable[[Transaction], bool]:
+    """The filters of a request but for the pattern, and what the client may know of.
+
+    Filters that are empty, or negative, let all pass.
 
     In state Empty no transaction has begun, and its start time of -1 makes it older than any (DX-3).
     """
@@ -81,6 +93,8 @@ def _passes(call: Call, request: ListTransactionsRequest) -> Callable[[Transacti
             return False
         if producer_ids and transaction.producer.id not in producer_ids:
             return False
-        return duration_ms < 0 or now_ms - transaction.start_ms > duration_ms
+        if duration_ms >= 0 and now_ms - transaction.start_ms <= duration_ms:
+            return False
+        return may_describe is None or may_describe(transaction.transactional_id)
 
     return passes

@@ -1,51 +1,87 @@
 """Sets of characters in patterns of RE2: single ones, ranges, and classes with names."""
 
 import unicodedata
-from collections.abc import Callable, Sequence
-from typing import Final
+from bisect import bisect_right
+from collections.abc import Iterable
+from functools import cache
+from itertools import pairwise
+from sys import maxunicode
+from typing import Final, NamedTuple
 
-Test = Callable[[str], bool]
+
+class Part(NamedTuple):
+    """Some characters: those of ranges, each its first and its last one, and those of general categories of Unicode."""
+
+    ranges: tuple[tuple[str, str], ...] = ()
+    categories: frozenset[str] = frozenset()
 
 
 class Characters:
-    """A set of characters: those that pass any of the tests, or with `is_negated` those that pass none.
+    """A set of characters: those of any part, or with `is_negated` those of none.
 
-    With `ignores_case` a character also passes if it does so as a capital or small letter.
+    With `ignores_case` a character is also in a part if it is there as a capital or small letter. To look for one takes
+    the same time however many parts a pattern has: their ranges are sorted and merged.
     """
 
-    __slots__ = ("_ignores_case", "_is_negated", "_tests")
+    __slots__ = ("_categories", "_firsts", "_ignores_case", "_is_negated", "_lasts")
 
-    def __init__(self, tests: Sequence[Test], *, is_negated: bool = False, ignores_case: bool = False) -> None:
-        self._tests = tests
+    def __init__(self, parts: Iterable[Part], *, is_negated: bool = False, ignores_case: bool = False) -> None:
+        parts = list(parts)
+        self._firsts, self._lasts = _merged(each for part in parts for each in part.ranges)
+        self._categories = frozenset[str]().union(*[part.categories for part in parts if part.categories])
         self._is_negated = is_negated
         self._ignores_case = ignores_case
 
     def has(self, character: str) -> bool:
         """Whether the character is in the set."""
-        forms = [character]
-        if self._ignores_case:
-            forms += [each for each in (character.lower(), character.upper()) if len(each) == 1]
-        return any(test(form) for form in forms for test in self._tests) is not self._is_negated
+        is_in = self._is_in_parts(character)
+        if not is_in and self._ignores_case:
+            forms = character.lower(), character.upper()
+            is_in = any(self._is_in_parts(each) for each in forms if len(each) == 1)
+        return is_in is not self._is_negated
+
+    def _is_in_parts(self, character: str) -> bool:
+        at = bisect_right(self._firsts, character) - 1
+        if at >= 0 and character <= self._lasts[at]:
+            return True
+        return bool(self._categories) and unicodedata.category(character) in self._categories
 
 
-def between(low: str, high: str) -> Test:
+def _merged(ranges: Iterable[tuple[str, str]]) -> tuple[str, str]:
+    """The first characters of ranges, and the last ones, in their order; ranges that overlap are one."""
+    firsts, lasts = list[str](), list[str]()
+    for first, last in sorted(ranges):
+        if lasts and first <= lasts[-1]:
+            lasts[-1] = max(last, lasts[-1])
+        else:
+            firsts.append(first)
+            lasts.append(last)
+    return "".join(firsts), "".join(lasts)
+
+
+def between(first: str, last: str) -> Part:
     """The characters from one to another, both included."""
-    return lambda character: low <= character <= high
+    return Part(((first, last),))
 
 
-def among(*ranges: str) -> Test:
-    """The characters of ranges, each given as its first and last character."""
-    return lambda character: any(each[0] <= character <= each[1] for each in ranges)
+def among(*ranges: str) -> Part:
+    """The characters of ranges in their order, each given as its first and last character."""
+    return Part(tuple((each[0], each[1]) for each in ranges))
 
 
-def without(test: Test) -> Test:
-    """The characters that do not pass a test."""
-    return lambda character: not test(character)
+def without(part: Part) -> Part:
+    """The characters that are not in a part, which has either ranges or categories."""
+    if not part.ranges:
+        return Part(categories=_ALL_CATEGORIES - part.categories)
+    borders = [-1, *[ord(each) for ends in part.ranges for each in ends], maxunicode + 1]
+    gaps = [(last + 1, first - 1) for last, first in list(pairwise(borders))[::2]]
+    return Part(tuple((chr(first), chr(last)) for first, last in gaps if first <= last))
 
 
-def of_category(name: str) -> Test:
-    """The characters of a general category of Unicode, such as L or Lu."""
-    return lambda character: unicodedata.category(character).startswith(name)
+@cache
+def of_category(name: str) -> Part:
+    """The characters of a general category of Unicode, such as L or Lu; "" for all."""
+    return Part(categories=frozenset(each for each in _ALL_CATEGORIES if each.startswith(name)))
 
 
 PERL: Final = {"d": among("09"), "s": among("\t\n", "\f\r", "  "), "w": among("09", "AZ", "__", "az")}
@@ -72,3 +108,4 @@ POSIX: Final = {
 _MINOR: Final = {"C": "cfos", "L": "lmotu", "M": "cen", "N": "dlo", "P": "cdefios", "S": "ckmo", "Z": "lps"}
 CATEGORIES: Final = frozenset(_MINOR) | {major + each for major, minors in _MINOR.items() for each in minors}
 """General categories of Unicode."""
+_ALL_CATEGORIES: Final = frozenset(each for each in CATEGORIES if len(each) == 2) | {"Cn"}

@@ -35,6 +35,7 @@ class Pattern:
         self._start = _Point(frozenset((program.start,)), "")
         self._known: dict[tuple[_Point, str], _Point] = {}
         self._points: dict[_Point, _Point] = {}  # those in `_known`, each once: a look there compares no sets then
+        self._ends: dict[_Point, bool] = {}  # whether the pattern matches a text that ends there
         self._remembered = 0
 
     @property
@@ -57,7 +58,13 @@ class Pattern:
             point = following
             if not point.states:
                 return False
-        return self._program.end in self._reached(point, "")
+        is_end = self._ends.get(point)
+        if is_end is None:
+            reached = self._reached(point, "")
+            is_end = self._ends[point] = self._program.end in reached
+            if pace.is_over(len(reached)):
+                yield
+        return is_end
 
     def _follow(self, point: _Point, character: str) -> tuple[_Point, int]:
         """Where one more character leads, and how many states were looked at."""
@@ -81,6 +88,7 @@ class Pattern:
         if self._remembered > MAX_REMEMBERED:
             self._known.clear()
             self._points.clear()
+            self._ends.clear()
             self._remembered = 0
         following = self._points.setdefault(following, following)
         self._known[point, character] = following

@@ -37,8 +37,8 @@ class Program:
         self.end = self.start = 0
 
     def add(self, *following: int) -> int:
-        """A new state."""
-        self.following.append(following)
+        """A new state. What follows it is there once: a step looks at each, and it counts those that it reaches."""
+        self.following.append(tuple(dict.fromkeys(following)))
         return len(self.following) - 1
 
 

@@ -14,7 +14,7 @@ from fakebroker.broker.core.re2.characters import (
     PERL,
     POSIX,
     Characters,
-    Test,
+    Part,
     between,
     of_category,
     without,
@@ -262,19 +262,19 @@ class _Reader:
     def _class(self, flags: frozenset[str]) -> Node:
         """A set of characters, after its opening bracket. A closing one that comes first is a character."""
         is_negated = self._takes("^")
-        tests: list[Test] = []
-        while not tests or self._next() != "]":
+        parts: list[Part] = []
+        while not parts or self._next() != "]":
             if found := self._matches(_POSIX):
                 if found[2] not in POSIX:
                     raise InvalidPattern(Fault.CHARACTER_RANGE)
-                test = POSIX[found[2]]
-                tests.append(without(test) if found[1] else test)
+                part = POSIX[found[2]]
+                parts.append(without(part) if found[1] else part)
             else:
-                tests.append(self._named() or self._range())
+                parts.append(self._named() or self._range())
         self.at += 1
-        return _characters(tests, flags, is_negated=is_negated)
+        return _characters(parts, flags, is_negated=is_negated)
 
-    def _range(self) -> Test:
+    def _range(self) -> Part:
         """One character, or those from one to another."""
         low = high = self._literal()
         if self._next() == "-" and self._text[self.at + 1 : self.at + 2] not in ("]", ""):
@@ -284,17 +284,17 @@ class _Reader:
             raise InvalidPattern(Fault.CHARACTER_RANGE)
         return between(low, high)
 
-    def _one(self) -> Test:
+    def _one(self) -> Part:
         character = self._literal()
         return between(character, character)
 
-    def _named(self) -> Test | None:
+    def _named(self) -> Part | None:
         r"""A class such as `\d` or `\pL`, if it comes next."""
         letter = self._text[self.at + 1 : self.at + 2] if self._next() == "\\" else ""
         if letter and letter.lower() in PERL:
             self.at += 2
-            test = PERL[letter.lower()]
-            return test if letter.islower() else without(test)
+            part = PERL[letter.lower()]
+            return part if letter.islower() else without(part)
         if letter not in ("p", "P"):
             return None
         found = self._matches(_CATEGORY)
@@ -303,8 +303,8 @@ class _Reader:
         name = found[3] or found[4]
         if name not in CATEGORIES and name != "Any":
             raise InvalidPattern(Fault.CHARACTER_RANGE)
-        test = of_category("" if name == "Any" else name)
-        return without(test) if (found[1] == "P") is not bool(found[2]) else test
+        part = of_category("" if name == "Any" else name)
+        return without(part) if (found[1] == "P") is not bool(found[2]) else part
 
     def _literal(self) -> str:
         """One character, which may be escaped."""
@@ -332,5 +332,5 @@ def _changed(flags: frozenset[str], found: re.Match[str]) -> frozenset[str]:
     return (flags | frozenset(found[1])) - frozenset(found[2] or "")
 
 
-def _characters(tests: list[Test], flags: frozenset[str], *, is_negated: bool = False) -> Characters:
-    return Characters(tests, is_negated=is_negated, ignores_case="i" in flags)
+def _characters(parts: list[Part], flags: frozenset[str], *, is_negated: bool = False) -> Characters:
+    return Characters(parts, is_negated=is_negated, ignores_case="i" in flags)

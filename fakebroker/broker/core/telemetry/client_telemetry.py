@@ -7,7 +7,14 @@ from collections import deque
 from collections.abc import Generator, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from fakebroker.broker.core.telemetry.subscriptions import ClientIdentity, Wanted, subscription_id, wanted_of
+from fakebroker.broker.core.deadlines import Timers
+from fakebroker.broker.core.telemetry.subscriptions import (
+    STATES_PER_STEP,
+    ClientIdentity,
+    Wanted,
+    subscription_id,
+    wanted_of,
+)
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 
 MAX_INSTANCES = 16_384  # that a broker remembers
@@ -32,6 +39,10 @@ class TelemetryNode(Protocol):
 
 class TelemetryHost(Protocol):
     """What the cluster knows of subscriptions. `Cluster` implements it."""
+
+    @property
+    def timers(self) -> Timers:
+        """Whose passes say how long a step takes."""
 
     @property
     def client_metrics(self) -> Mapping[str, Mapping[str, str]]:
@@ -134,7 +145,7 @@ class ClientTelemetry:
         key = (node.id, node.incarnation, instance_id, owner)
         known, changes = self._instances.get(key), self._cluster.client_metrics_changes
         if known is None or known.changes != changes:
-            wanted = yield from wanted_of(list(self._cluster.client_metrics.values()), identity)
+            wanted = yield from self._wanted_of(identity)
             known = Instance(instance_id, wanted, changes)
             self._found = identity, changes, wanted
         self._forget(key)
@@ -150,7 +161,11 @@ class ClientTelemetry:
         found, self._found = self._found, None
         if found is not None and found[:2] == (identity, self._cluster.client_metrics_changes):
             return found[2]
-        return (yield from wanted_of(list(self._cluster.client_metrics.values()), identity))
+        return (yield from self._wanted_of(identity))
+
+    def _wanted_of(self, identity: ClientIdentity) -> Generator[None, None, Wanted]:
+        pace = self._cluster.timers.passes.pace(STATES_PER_STEP)
+        return wanted_of(list(self._cluster.client_metrics.values()), identity, pace)
 
     def forget(self, connection_id: int) -> None:
         """A connection is closed: the clients that came on it last are forgotten."""

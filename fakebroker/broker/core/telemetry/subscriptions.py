@@ -37,14 +37,16 @@ class Wanted(NamedTuple):
     interval_ms: int
 
 
-def wanted_of(resources: Iterable[Mapping[str, str]], identity: ClientIdentity) -> Generator[None, None, Wanted]:
+def wanted_of(
+    resources: Iterable[Mapping[str, str]], identity: ClientIdentity, pace: Pace
+) -> Generator[None, None, Wanted]:
     """What all matching resources together want: all of their metrics, at the shortest interval.
 
-    In steps: there may be many resources, and a client id of 32 KB is matched with patterns of thousands of states.
+    In steps of `STATES_PER_STEP`: there may be many resources, and a client id of 32 KB is matched with patterns of
+    thousands of states.
     """
     metrics: dict[str, None] = {}
     interval_ms = DEFAULT_INTERVAL_MS
-    pace = Pace(STATES_PER_STEP)
     for own in resources:
         if pace.is_over(STATES_PER_RESOURCE + len(own.get("metrics", "")) // CHARACTERS_PER_STATE):
             yield

@@ -1,9 +1,10 @@
 """Checks of requests about producers and transactions."""
 
 from collections.abc import Generator
+from functools import partial
 from typing import TYPE_CHECKING
 
-from fakebroker.broker.apis import add_partitions_to_txn
+from fakebroker.broker.apis import add_partitions_to_txn, list_transactions
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.core.topics import INTERNAL_TOPICS
 from fakebroker.broker.engine.authorization.authorized_request import (
@@ -97,14 +98,9 @@ def show_allowed_topics(
 
 
 def list_allowed(authorized: "ListTransactions") -> None:
-    """ListTransactions: transactional ids that the client may not describe are left out."""
+    """ListTransactions: transactional ids that the client may not describe are left out, before a pattern is tried."""
     access = authorized.access
-
-    def finish(response: "ListTransactionsResponse") -> Generator[None, None, None]:
-        response.transaction_states = yield from kept(
-            response.transaction_states,
-            lambda each: access.may(Operation.DESCRIBE, TRANSACTIONAL_ID, each.transactional_id, noted=False),
-            access.pace,
-        )
-
-    authorized.finish_with(finish)
+    authorized.handle = partial(
+        list_transactions.handle,
+        may_describe=lambda name: access.may(Operation.DESCRIBE, TRANSACTIONAL_ID, name, noted=False),
+    )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from fakebroker.broker.core.re2.pattern import MAX_REMEMBERED, InvalidPattern, Pattern, compile_pattern
 from fakebroker.broker.core.re2.syntax import MAX_NESTED, Fault
 from fakebroker.protocol.pace import Pace
+from tests.support.work_counter import calls_of, operations_of
 
 
 def steps_and_match(pattern: Pattern, text: str, states_per_step: int = 5_000) -> tuple[int, bool]:
@@ -132,6 +133,27 @@ def test_a_match_lets_others_have_their_turn() -> None:
     assert is_match is (text[-301] == "a")
     assert steps > 10
     assert pattern._remembered <= MAX_REMEMBERED
+
+
+def test_a_class_of_many_parts_is_looked_at_once() -> None:
+    """However many characters, ranges and classes stand between two brackets: a pattern may have 32 KB of them."""
+    few, many = (compile_pattern(f"(?i)[^{part * 1_000}]*") for part in ("!", r"!a-d\d\PN[:^print:]"))
+    assert calls_of(lambda: steps_and_match(few, "中")) < 100
+    assert calls_of(lambda: steps_and_match(many, "中")) < 100
+
+
+@pytest.mark.parametrize(
+    ("pattern", "texts"),
+    [
+        ("(?:a?){500}", ["a"] * 100),
+        ("(?:.|" + "|" * 2_000 + ")*", ["".join(chr(0x4E00 + each) for each in range(100))]),
+    ],
+)
+def test_all_states_that_are_looked_at_count(pattern: str, texts: list[str]) -> None:
+    """Also those at the end of each text; and of parts without characters there is one to look at, not thousands."""
+    compiled, pace = compile_pattern(pattern), Pace(500)
+    matching = (step for text in texts for step in compiled.fullmatch(text, pace))
+    assert max(operations_of(lambda: next(matching, None)) for _ in range(20)) < 3 * 500 * 100
 
 
 _PARTS = st.recursive(

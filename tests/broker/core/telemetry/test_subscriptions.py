@@ -1,5 +1,6 @@
 """Which clients are asked for which metrics."""
 
+from collections.abc import Iterable, Mapping
 from random import Random
 
 import pytest
@@ -18,6 +19,10 @@ from fakebroker.protocol.pace import Pace, finished
 
 CLIENT = ClientIdentity("id", "svc-1", "librdkafka", "2.3.0", "127.0.0.1", "50123")
 INSTANCE = bytes.fromhex("67b037363bf745b18f3718b5f656271f")
+
+
+def wanted(resources: Iterable[Mapping[str, str]], identity: ClientIdentity = CLIENT) -> Wanted:
+    return finished(wanted_of(resources, identity, Pace(STATES_PER_STEP)))
 
 
 @pytest.mark.rules("TE-2", "TE-6")
@@ -45,9 +50,9 @@ def test_matching_resources_are_added_up() -> None:
         "c": {"metrics": "*", "interval.ms": "100", "match": "client_id=other"},
     }
     every, other = resources.values(), CLIENT._replace(client_id="other")
-    assert finished(wanted_of([], CLIENT)) == Wanted((), 300_000)
-    assert finished(wanted_of(every, CLIENT)) == Wanted(("org.a.", "org.b.", "org.c."), 2000)
-    assert finished(wanted_of(every, other)) == Wanted(("*",), 100)
+    assert wanted([]) == Wanted((), 300_000)
+    assert wanted(every) == Wanted(("org.a.", "org.b.", "org.c."), 2000)
+    assert wanted(every, other) == Wanted(("*",), 100)
 
 
 @pytest.mark.rules("TE-5")
@@ -80,16 +85,16 @@ def test_long_texts_are_matched_in_steps() -> None:
     chance = Random(1)
     client = CLIENT._replace(client_id="".join(chance.choices("ab", k=2_000)))
     wide = {"match": "client_id=.*a.{300}", "metrics": "*"}
-    assert sum(1 for _ in wanted_of([wide], client)) > 2_000 * 100 // STATES_PER_STEP
+    assert sum(1 for _ in wanted_of([wide], client, Pace(STATES_PER_STEP))) > 2_000 * 100 // STATES_PER_STEP
 
 
 def test_large_patterns_are_compiled_in_steps() -> None:
     """Also those that the first character of a client id decides."""
     large = [{"match": f"client_id=x{number}.{{900}}", "metrics": "*"} for number in range(20)]
-    assert sum(1 for _ in wanted_of(large, CLIENT)) >= 20 * 900 // STATES_PER_STEP
+    assert sum(1 for _ in wanted_of(large, CLIENT, Pace(STATES_PER_STEP))) >= 20 * 900 // STATES_PER_STEP
 
 
 @pytest.mark.rules("TE-2")
 def test_many_resources_are_read_in_steps() -> None:
     """There may be any number of them."""
-    assert sum(1 for _ in wanted_of([{"metrics": "*"}] * 1_000, CLIENT)) >= 5
+    assert sum(1 for _ in wanted_of([{"metrics": "*"}] * 1_000, CLIENT, Pace(STATES_PER_STEP))) >= 5

@@ -18,10 +18,11 @@ from fakebroker.broker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.broker.core.java_hash_map import JavaHashMap, JavaHashSet
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace, kept
+from fakebroker.protocol.pace import kept
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.groups.consumer.stored_group import StoredGroup
+    from fakebroker.protocol.pace import Pace
     from fakebroker.protocol.records.group_records import GroupRecord
 
 SHORTEST_PAUSE_MS: Final = 10_000  # between two resolutions of a group's patterns; a constant in Kafka, too
@@ -88,8 +89,9 @@ class PatternResolver:
         topics = self._group.host.topics
         self._seen_creation = topics.last_creation
         patterns = JavaHashSet.copy_of(self._group.subscriptions.patterns.in_order()).keys_in_order()
-        steps = _matches_of_allowed(patterns, sorted(topic.name for topic in topics), may_describe)
         version, passes = topics.changes, self._group.host.timers.passes
+        pace, names = passes.pace(STATES_PER_STEP), sorted(topic.name for topic in topics)
+        steps = _matches_of_allowed(patterns, names, may_describe, pace)
 
         def store(found: Mapping[str, tuple[str, ...]], now: Instant) -> None:
             if self._running is deadline:
@@ -146,22 +148,24 @@ def _reason(changed: list[str]) -> str:
 
 
 def _matches_of_allowed(
-    patterns: Iterable[str], names: list[str], may_describe: Callable[[str], bool] | None
+    patterns: Iterable[str], names: list[str], may_describe: Callable[[str], bool] | None, pace: "Pace"
 ) -> Generator[None, None, dict[str, tuple[str, ...]]]:
     """Which of the names that may be described each pattern matches, in steps; None: all may be."""
     if may_describe is not None:
-        names = yield from kept(names, may_describe, Pace(STATES_PER_STEP), RIGHT_COSTS_STATES)
-    return (yield from _matches(patterns, names))
+        names = yield from kept(names, may_describe, pace, RIGHT_COSTS_STATES)
+    return (yield from _matches(patterns, names, pace))
 
 
-def _matches(patterns: Iterable[str], names: list[str]) -> Generator[None, None, dict[str, tuple[str, ...]]]:
+def _matches(
+    patterns: Iterable[str], names: list[str], pace: "Pace"
+) -> Generator[None, None, dict[str, tuple[str, ...]]]:
     """Which of the names each pattern matches, in steps; one that cannot be read here matches none.
 
     MOCK: a pattern is refused before it is stored, so that is one of a log that a Kafka wrote.
     """
     from fakebroker.broker.core.re2.pattern import InvalidPattern, compile_pattern
 
-    pace, found = Pace(STATES_PER_STEP), dict[str, tuple[str, ...]]()
+    found = dict[str, tuple[str, ...]]()
     for text in patterns:
         matching = list[str]()
         try:

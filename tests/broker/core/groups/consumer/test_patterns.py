@@ -1,5 +1,6 @@
 """Patterns: what is refused, when they are resolved, and what that stores."""
 
+from itertools import count
 from typing import Final
 
 import pytest
@@ -7,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.broker.core.groups.consumer import records
-from fakebroker.broker.core.groups.consumer.patterns import SHORTEST_PAUSE_MS, _matches
+from fakebroker.broker.core.groups.consumer.patterns import SHORTEST_PAUSE_MS, STATES_PER_STEP, _matches
 from fakebroker.broker.core.groups.consumer.subscriptions import ResolvedPattern
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.group_records import GroupRecord
 from tests.support.consumer_groups import OneConsumerGroup
 from tests.support.work_counter import calls_of
@@ -295,11 +297,27 @@ def test_a_long_resolution_takes_many_turns() -> None:
     assert len(topics) == 200
 
 
+def test_matching_that_takes_long_has_turns() -> None:
+    """The stopwatch ends a step that the count of states does not."""
+    lab = lab_with(*(f"a{number}" for number in range(10)))
+    passes, turns, passed_s = lab.cluster.timers.passes, 0, count()
+    passes.stopwatch = lambda: float(next(passed_s))
+    passes.limit()
+    lab.join("m1", [], pattern="a.*")
+    lab.wait(0)
+    while rest := passes.take():
+        passes.limit()
+        rest(lab.now)
+        turns += 1
+    assert turns > 3
+    assert len(topics_of(lab)["a.*"]) == 10
+
+
 def test_large_patterns_are_compiled_in_steps() -> None:
     """Also those that match nothing, or are no patterns here: each of some length is a step."""
     large, wrong = [f"x{n}.{{900}}" * 6 for n in range(5)], [f"x{n}" * 5_000 + "(" for n in range(5)]
     for patterns in (large, wrong):
-        assert sum(1 for _ in _matches(patterns, ["a"])) >= len(patterns)
+        assert sum(1 for _ in _matches(patterns, ["a"], Pace(STATES_PER_STEP))) >= len(patterns)
 
 
 def test_a_resolution_of_a_group_that_has_ended_is_forgotten() -> None:
