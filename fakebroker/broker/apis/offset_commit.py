@@ -164,13 +164,12 @@ def _last_of_each(entries: list[_Entry], *, merges_unknown: bool) -> list[_Entry
 
     With `merges_unknown` also of one that does not exist.
     """
-    merged: dict[str, _Entry] = {}
+    merged: dict[str, tuple[bytes, Topic | None, list[CommitRow]]] = {}
     for name, topic_id, topic, rows in entries:
-        earlier = merged[name][3] if name in merged else ()
-        merged[name] = (name, topic_id, topic, [*earlier, *rows])
+        merged.setdefault(name, (topic_id, topic, []))[2].extend(rows)
     return [
         (name, topic_id, topic, _without_duplicates(topic, rows, merges_unknown=merges_unknown))
-        for name, topic_id, topic, rows in merged.values()
+        for name, (topic_id, topic, rows) in merged.items()
     ]
 
 
