@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.handlers import handler
 from fakebroker.broker.core.coordinator.coordinator import GroupCoordinator
 from fakebroker.broker.core.coordinator.loading import load_groups
@@ -15,6 +15,7 @@ from fakebroker.broker.core.groups.classic.states import State
 from fakebroker.broker.core.offsets.expirations import OffsetExpired, OffsetsExpired
 from fakebroker.broker.core.topics import Partition, Topic
 from fakebroker.protocol.listeners import Listener
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records.batch import read_records
 from fakebroker.protocol.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from fakebroker.protocol.records.record_codec import Record
@@ -39,6 +40,9 @@ class _Client:
 
     def answer(self, _call: Call, response: Any) -> None:
         self.reply = response
+
+    def work(self, _call: Call, steps: Steps[Any], _must_finish: bool) -> None:
+        self.reply = finished(steps) or self.reply
 
 
 class OffsetsCluster(TimeDriven):

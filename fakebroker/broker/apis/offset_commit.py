@@ -5,12 +5,14 @@ retention_time, an explicit retention (KIP-211 removed it). v6: leader epoch (KI
 v8: flexible. v9: an unknown group is GROUP_ID_NOT_FOUND (KIP-848). v10: topic ids in place of names (KIP-848).
 
 There is no top-level error: an error of the group stands on every partition that exists (OC-4).
+
+A request with very many entries is handled in steps. What the group says of it, and what is stored, comes in the last.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any, Final
 
-from fakebroker.broker.apis.call import Call, Repeat
+from fakebroker.broker.apis.call import Call, Repeat, Steps
 from fakebroker.broker.apis.replicated import when_replicated
 from fakebroker.broker.core.coordinator.shard import Shard
 from fakebroker.broker.core.groups.classic.states import State
@@ -18,6 +20,7 @@ from fakebroker.broker.core.groups.group import Group
 from fakebroker.broker.core.offsets.commit_validator import CommitRejection, CommitRow, CommitValidator
 from fakebroker.broker.core.topics import Topic
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace, finished
 from fakebroker.protocol.records.offsets_topic import PARTITION, TOPIC, StoredOffset
 from fakebroker.protocol.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -26,6 +29,8 @@ from fakebroker.protocol.wire.messages.offset_commit import (
 )
 
 NO_RETENTION: Final = -1
+ENTRIES_PER_STEP: Final = 5_000  # topics and partitions
+_AT_ONCE: Final = Pace(1 << 62)  # of requests with fewer
 _ZOOKEEPER_VERSION = 0
 _COMMIT_TIMESTAMP_VERSION = 1
 _UNKNOWN_GROUP_VERSION = 9
@@ -42,19 +47,27 @@ _Entry = tuple[str, bytes, Topic | None, Sequence[CommitRow]]
 
 def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse | None:
     """Check topics first, then the group, then each partition; store what is accepted (OC-2..OC-11)."""
-    entries = _entries(call, request)
-    if not _is_any_known(entries):
-        return _answer(call, entries, CommitRejection())  # without asking the coordinator (OC-3)
+    topics = request.topics
+    if len(topics) + sum([len(topic.partitions) for topic in topics]) > ENTRIES_PER_STEP:
+        return call.work(_in_steps(call, request, call.pace(ENTRIES_PER_STEP)))
+    return finished(_in_steps(call, request, _AT_ONCE))
+
+
+def _in_steps(call: Call, request: OffsetCommitRequest, pace: Pace) -> Steps[OffsetCommitResponse]:
+    """The partitions are checked before the group is asked: it may change between two steps."""
+    entries = yield from _entries(call, request, pace)
+    if not (yield from _is_any_known(entries, pace)):
+        return (yield from _answer(call, entries, CommitRejection(), pace))  # without asking the coordinator (OC-3)
     if call.version == _ZOOKEEPER_VERSION:
-        return _unsupported(request)
+        return (yield from _unsupported(request, pace))
     try:
+        validator = call.shard(request.group_id).commit_validator(call.now, _retention_ms(request))
+        response = yield from _answer(call, entries, validator, pace)
         shard, group, late_code, is_new = _admit(call, request)
     except KafkaError as error:
-        return _answer(call, entries, CommitRejection(error.code))
-    validator = shard.commit_validator(call.now, _retention_ms(request))
-    response = _answer(call, entries, validator)
+        return (yield from _answer(call, entries, CommitRejection(error.code), pace))
     if late_code and not _had_all(group, request, validator.accepted):
-        return _answer(call, entries, CommitRejection(late_code))
+        return (yield from _answer(call, entries, CommitRejection(late_code), pace))
     if not validator.accepted:
         shard.look_at(group, call.now)
         if is_new:
@@ -65,10 +78,10 @@ def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse | N
         shard.commit(group, validator.accepted, call.now, client_timestamps=client_timestamps)
     except KafkaError as error:
         shard.look_at(group, call.now)
-        _replace_none(response, int(error.code))
+        yield from _replace_none(response, int(error.code), pace)
     if shard.is_replicated:
         return response
-    return when_replicated(call, shard, response, lambda code: _replace_none(response, int(code)))
+    return when_replicated(call, shard, response, lambda code: finished(_replace_none(response, int(code), _AT_ONCE)))
 
 
 def _retention_ms(request: OffsetCommitRequest) -> int | None:
@@ -76,35 +89,40 @@ def _retention_ms(request: OffsetCommitRequest) -> int | None:
     return None if request.retention_time_ms == NO_RETENTION else request.retention_time_ms
 
 
-def _replace_none(response: OffsetCommitResponse, code: int) -> OffsetCommitResponse:
+def _replace_none(response: OffsetCommitResponse, code: int, pace: Pace) -> Generator[None, None, OffsetCommitResponse]:
     """Put `code` on every partition that was accepted: nothing could be stored (OC-14)."""
     for topic in response.topics:
         topic.partitions = [(index, code if known == _NONE else known) for index, known in topic.partitions]
+        if pace.is_over(1 + len(topic.partitions)):
+            yield
     return response
 
 
-def _unsupported(request: OffsetCommitRequest) -> OffsetCommitResponse:
-    code = int(ErrorCode.UNSUPPORTED_VERSION)
-    return OffsetCommitResponse(
-        topics=[
-            OffsetCommitResponseTopic(name=topic.name, partitions=[(row[0], code) for row in topic.partitions])
-            for topic in request.topics
-        ]
-    )
+def _unsupported(request: OffsetCommitRequest, pace: Pace) -> Generator[None, None, OffsetCommitResponse]:
+    code, response = int(ErrorCode.UNSUPPORTED_VERSION), OffsetCommitResponse()
+    for topic in request.topics:
+        partitions = [(row[0], code) for row in topic.partitions]
+        response.topics.append(OffsetCommitResponseTopic(name=topic.name, partitions=partitions))
+        if pace.is_over(1 + len(partitions)):
+            yield
+    return response
 
 
 # -- topics ------------------------------------------------------------------------------------------------------------
 
 
-def _entries(call: Call, request: OffsetCommitRequest) -> list[_Entry]:
+def _entries(call: Call, request: OffsetCommitRequest, pace: Pace) -> Generator[None, None, list[_Entry]]:
     """The topics of the request, looked up by name or, since v10, by id (OC-2, OC-17)."""
-    topics = call.cluster.topics
-    if call.version >= _TOPIC_ID_VERSION:
-        return [(each.name, each.topic_id, topics.by_id(each.topic_id), each.partitions) for each in request.topics]
-    return [(each.name, each.topic_id, topics.get(each.name), each.partitions) for each in request.topics]
+    topics, is_by_id, entries = call.cluster.topics, call.version >= _TOPIC_ID_VERSION, list[_Entry]()
+    for each in request.topics:
+        topic = topics.by_id(each.topic_id) if is_by_id else topics.get(each.name)
+        entries.append((each.name, each.topic_id, topic, each.partitions))
+        if pace.is_over():
+            yield
+    return entries
 
 
-def _is_any_known(entries: list[_Entry]) -> bool:
+def _is_any_known(entries: list[_Entry], pace: Pace) -> Generator[None, None, bool]:
     """Whether at least one partition of the request exists."""
     for _, _, topic, rows in entries:
         if topic is not None:
@@ -112,17 +130,22 @@ def _is_any_known(entries: list[_Entry]) -> bool:
             for row in rows:
                 if 0 <= row[0] < count:
                     return True
+        if pace.is_over(1 + len(rows)):
+            yield
     return False
 
 
-def _answer(call: Call, entries: list[_Entry], validator: CommitValidator | CommitRejection) -> OffsetCommitResponse:
+def _answer(
+    call: Call, entries: list[_Entry], validator: CommitValidator | CommitRejection, pace: Pace
+) -> Generator[None, None, OffsetCommitResponse]:
     """Validate every partition, entry by entry, and list the codes as Kafka lists them.
 
     An entry without partitions is left out, unless there is no such topic.
     """
     merges = not call.cluster.behaviours.commits_answer_duplicates
     if merges:
-        entries = _last_of_each(entries, merges_unknown=not call.cluster.behaviours.commits_answer_unknown_duplicates)
+        merges_unknown = not call.cluster.behaviours.commits_answer_unknown_duplicates
+        entries = yield from _last_of_each(entries, pace, merges_unknown=merges_unknown)
     no_topic = _NO_TOPIC_ID if call.version >= _TOPIC_ID_VERSION else _NO_PARTITION
     topics = []
     is_unknown = False
@@ -130,17 +153,20 @@ def _answer(call: Call, entries: list[_Entry], validator: CommitValidator | Comm
         if topic is None:
             is_unknown = True
             partitions = [(row[0], no_topic) for row in rows]
-        elif rows:
-            partitions = validator.validate(topic, rows)
         else:
-            continue
-        topics.append(OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=partitions))
+            partitions = validator.validate(topic, rows)
+        if rows or topic is None:
+            topics.append(OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=partitions))
+        if pace.is_over(1 + len(rows)):
+            yield
     if merges or is_unknown or validator.saw_unknown:
-        topics = _merged(topics)
+        topics = yield from _merged(topics, pace)
     return OffsetCommitResponse(topics=topics)
 
 
-def _merged(topics: list[OffsetCommitResponseTopic]) -> list[OffsetCommitResponseTopic]:
+def _merged(
+    topics: list[OffsetCommitResponseTopic], pace: Pace
+) -> Generator[None, None, list[OffsetCommitResponseTopic]]:
     """One entry for each topic; unknown topics and partitions come first (OC-15, OC-22).
 
     Kafka builds its answer like this as soon as any topic or partition is unknown.
@@ -150,16 +176,23 @@ def _merged(topics: list[OffsetCommitResponseTopic]) -> list[OffsetCommitRespons
         first = merged.setdefault((topic.name, topic.topic_id), topic)
         if first is not topic:
             first.partitions += topic.partitions
+        if pace.is_over(1 + len(topic.partitions)):
+            yield
+    known, others = list[OffsetCommitResponseTopic](), list[OffsetCommitResponseTopic]()
     for topic in merged.values():
         topic.partitions.sort(key=_is_known)
-    return sorted(merged.values(), key=lambda topic: bool(topic.partitions) and all(map(_is_known, topic.partitions)))
+        is_known = bool(topic.partitions) and _is_known(topic.partitions[0])
+        (known if is_known else others).append(topic)
+        if pace.is_over(1 + len(topic.partitions)):
+            yield
+    return others + known
 
 
 def _is_known(row: tuple[int, int]) -> bool:
     return row[1] not in (_NO_PARTITION, _NO_TOPIC_ID)
 
 
-def _last_of_each(entries: list[_Entry], *, merges_unknown: bool) -> list[_Entry]:
+def _last_of_each(entries: list[_Entry], pace: Pace, *, merges_unknown: bool) -> Generator[None, None, list[_Entry]]:
     """One entry for each topic; of several rows for one partition that exists only the last (up to 3.9.1, OC-15).
 
     With `merges_unknown` also of one that does not exist.
@@ -167,10 +200,15 @@ def _last_of_each(entries: list[_Entry], *, merges_unknown: bool) -> list[_Entry
     merged: dict[str, tuple[bytes, Topic | None, list[CommitRow]]] = {}
     for name, topic_id, topic, rows in entries:
         merged.setdefault(name, (topic_id, topic, []))[2].extend(rows)
-    return [
-        (name, topic_id, topic, _without_duplicates(topic, rows, merges_unknown=merges_unknown))
-        for name, (topic_id, topic, rows) in merged.items()
-    ]
+        if pace.is_over(1 + len(rows)):
+            yield
+    found = list[_Entry]()
+    for name, (topic_id, topic, all_rows) in merged.items():
+        last = _without_duplicates(topic, all_rows, merges_unknown=merges_unknown)
+        found.append((name, topic_id, topic, last))
+        if pace.is_over(1 + len(all_rows)):
+            yield
+    return found
 
 
 def _without_duplicates(topic: Topic | None, rows: Sequence[CommitRow], *, merges_unknown: bool) -> list[CommitRow]:
@@ -226,7 +264,7 @@ def _stored_as_sent(
     if sent != [(topic.name, topic.topic_id, list(topic.partitions)) for topic in response.topics]:
         return []
     validator = shard.commit_validator(call.now, _retention_ms(request))
-    for _, _, topic, rows in _entries(call, request):
+    for _, _, topic, rows in finished(_entries(call, request, _AT_ONCE)):
         if topic is not None:
             validator.validate(topic, rows)
     return validator.accepted
