@@ -23,7 +23,7 @@ from fakebroker.protocol.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 
-PARTITIONS_PER_STEP = 2_000
+PARTITIONS_PER_STEP = 2_000  # and topics and transactions
 
 _FIRST_FENCED = 2
 _FIRST_OF_BROKERS = 4
@@ -119,6 +119,8 @@ class _Additions:
                     partitions[TopicPartition(topic.name, number)] = None
                 if self._pace.is_over():
                     yield
+            if self._pace.is_over():
+                yield
         if self._pace.is_over():
             yield
         return None if partitions is None else list(partitions)
@@ -188,6 +190,8 @@ class _Additions:
                     row.partition_error_code = _code_in(outcome, topic.name, row.partition_index)
                 if self._pace.is_over():
                     yield
+            if self._pace.is_over():
+                yield
 
 
 def _code_in(outcome: _Outcome, topic_name: str, index: int) -> ErrorCode:

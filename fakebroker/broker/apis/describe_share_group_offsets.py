@@ -3,7 +3,7 @@
 v1 lag. MOCK: a partition without state is answered at once (SGO-3).
 """
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.groups.share.offsets import describe_states
@@ -23,7 +23,8 @@ from fakebroker.protocol.wire.messages.describe_share_group_offsets import (
 )
 
 Described = Mapping[SharePartition, tuple[ErrorCode, ShareState]]
-PARTITIONS_PER_STEP = 5_000  # and groups, which cost about as much
+_Topic = tuple[str, Topic | None, Collection[int]]  # its name, itself if it exists, and its partitions
+PARTITIONS_PER_STEP = 5_000  # and groups and topics, which cost about as much
 _NO_TOPIC_ID = bytes(16)
 _NO_LAG = -1
 _HALF_OF_LONGS = 1 << 63
@@ -37,8 +38,9 @@ def handle(call: Call, request: DescribeShareGroupOffsetsRequest) -> DescribeSha
 def _asked(call: Call, request: DescribeShareGroupOffsetsRequest) -> Steps[DescribeShareGroupOffsetsResponse]:
     """Ask for the states. Returns None: the answer is sent when they are there."""
     pace = call.pace(PARTITIONS_PER_STEP)
-    groups = yield from _groups(call, request, pace)
-    keys = [key for group in dict.fromkeys(groups) for key in group.share_partitions()]
+    groups, keys = (yield from _groups(call, request, pace)), list[SharePartition]()
+    for group in dict.fromkeys(groups):
+        keys += yield from group.share_partitions(pace)
 
     def described(states: Described, _now: Instant) -> None:
         response = call.work(_in_steps(groups, states, pace))
@@ -54,7 +56,9 @@ def _groups(call: Call, request: DescribeShareGroupOffsetsRequest, pace: Pace) -
     groups, with_all = list[_Group](), dict[str, _Group]()
     for each in request.groups:
         group = with_all.get(each.group_id) if each.topics is None else None
-        group = group or _Group(call, each)
+        if group is None:
+            group = _Group(call, each)
+            yield from group.find_topics(call, each, pace)
         if each.topics is None:
             with_all[each.group_id] = group
         groups.append(group)
@@ -83,28 +87,36 @@ class _Group:
     def __init__(self, call: Call, request: DescribeShareGroupOffsetsRequestGroup) -> None:
         self.group_id = request.group_id
         self.code = ErrorCode.NONE
-        self._is_known = False
-        self.topics: list[tuple[str, Topic | None, Iterable[int]]] = []
+        self._group: ShareGroup | None = None
+        self.topics: list[_Topic] = []
         try:
-            group = call.shard(request.group_id).group_of(ShareGroup, request.group_id)
+            self._group = call.shard(request.group_id).group_of(ShareGroup, request.group_id)
         except KafkaError as error:
             self.code = error.code
-            return
-        self._is_known = group is not None
-        if request.topics is not None:
-            self.topics = _named(call, request)
-        elif group is not None:
-            self.topics = _initialized(call, group)
 
-    def share_partitions(self) -> list[SharePartition]:
+    def find_topics(
+        self, call: Call, request: DescribeShareGroupOffsetsRequestGroup, pace: Pace
+    ) -> Generator[None, None, None]:
+        """Look up the topics that the request names, or those of the group."""
+        if self.code:
+            return
+        if request.topics is None:
+            self.topics = [] if self._group is None else _initialized(call, self._group)
+            return
+        for each in request.topics:
+            self.topics.append((each.topic_name, call.cluster.topics.get(each.topic_name), each.partitions))
+            if pace.is_over():
+                yield
+
+    def share_partitions(self, pace: Pace) -> Generator[None, None, list[SharePartition]]:
         """The share partitions whose states are asked for: those that exist."""
-        return [
-            SharePartition(self.group_id, topic.id, index)
-            for _, topic, indexes in self.topics
-            if topic is not None
-            for index in indexes
-            if self._is_known and topic.partition(index) is not None
-        ]
+        found = list[SharePartition]()
+        for _, topic, indexes in self.topics if self._group is not None else ():
+            if topic is not None:
+                found += [SharePartition(self.group_id, topic.id, i) for i in indexes if topic.partition(i) is not None]
+            if pace.is_over(1 + (0 if topic is None else len(indexes))):
+                yield
+        return found
 
     def response(self, states: Described, pace: Pace) -> Generator[None, None, DescribeShareGroupOffsetsResponseGroup]:
         """The answer about the group, in steps."""
@@ -120,19 +132,16 @@ class _Group:
             response.topics.append(
                 DescribeShareGroupOffsetsResponseTopic(topic_name=name, topic_id=topic_id, partitions=partitions)
             )
+            if pace.is_over():
+                yield
         return response
 
 
-def _initialized(call: Call, group: ShareGroup) -> list[tuple[str, Topic | None, Iterable[int]]]:
+def _initialized(call: Call, group: ShareGroup) -> list[_Topic]:
     by_id = call.cluster.topics.by_id
     return [
         (each.name, by_id(topic_id), each.partitions) for topic_id, each in group.state_partitions.initialized.items()
     ]
-
-
-def _named(call: Call, request: DescribeShareGroupOffsetsRequestGroup) -> list[tuple[str, Topic | None, Iterable[int]]]:
-    topics = call.cluster.topics
-    return [(each.topic_name, topics.get(each.topic_name), each.partitions) for each in request.topics or ()]
 
 
 def _partition(

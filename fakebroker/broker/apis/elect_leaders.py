@@ -9,6 +9,7 @@ from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.elections import MOVES_PER_STEP, cost_of_move, elect_preferred, elect_unclean
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -34,12 +35,19 @@ def handle(call: Call, request: ElectLeadersRequest) -> ElectLeadersResponse | N
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     kind = request.election_type if call.version >= 1 else _PREFERRED
     if kind not in (_PREFERRED, _UNCLEAN):
-        results = [
-            _result(entry.topic, dict.fromkeys(entry.partitions, ErrorCode.INVALID_REQUEST))
-            for entry in request.topic_partitions or []
-        ]
-        return ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST, replica_election_results=results)
+        return call.work(_refused(request, call.pace(MOVES_PER_STEP)))
     return call.work(_in_steps(call, request, kind), must_finish=True)
+
+
+def _refused(request: ElectLeadersRequest, pace: Pace) -> Steps[ElectLeadersResponse]:
+    """There is no such type of election."""
+    response = ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST)
+    for entry in request.topic_partitions or ():
+        codes = dict.fromkeys(entry.partitions, ErrorCode.INVALID_REQUEST)
+        response.replica_election_results.append(_result(entry.topic, codes))
+        if pace.is_over(1 + len(entry.partitions)):
+            yield
+    return response
 
 
 def _in_steps(call: Call, request: ElectLeadersRequest, kind: int) -> Steps[ElectLeadersResponse]:
@@ -55,6 +63,8 @@ def _in_steps(call: Call, request: ElectLeadersRequest, kind: int) -> Steps[Elec
         if named is None:
             codes = {index: code for index, code in codes.items() if code not in _NOT_LISTED}
         results.append(_result(topic, codes))
+        if pace.is_over():
+            yield
     return ElectLeadersResponse(replica_election_results=results)
 
 

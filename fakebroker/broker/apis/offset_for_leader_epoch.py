@@ -3,8 +3,11 @@
 v1 the epoch in the answer; v2 current leader epoch; v3 replica id, which is ignored (OE-4); v4 flexible.
 """
 
+from collections.abc import Generator
+
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -13,7 +16,7 @@ from fakebroker.protocol.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 
-PARTITIONS_PER_STEP = 1_000  # whose logs may have to be made
+PARTITIONS_PER_STEP = 1_000  # whose logs may have to be made; and topics
 
 _Entry = tuple[str, list[OffsetForLeaderPartition]]
 
@@ -25,10 +28,10 @@ def handle(call: Call, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderE
 
 def _in_steps(call: Call, request: OffsetForLeaderEpochRequest) -> Steps[OffsetForLeaderEpochResponse]:
     """A frame of 1 MB may name 77,000 partitions."""
+    response, pace = OffsetForLeaderEpochResponse(), call.pace(PARTITIONS_PER_STEP)
     entries = [(topic.topic, topic.partitions) for topic in request.topics]
     if not call.cluster.behaviours.epoch_ends_answer_duplicates:
-        entries = _merged(entries)
-    response, pace = OffsetForLeaderEpochResponse(), call.pace(PARTITIONS_PER_STEP)
+        entries = yield from _merged(entries, pace)
     for name, partitions in entries:
         answers: list[EpochEndOffset] = []
         for entry in partitions:
@@ -36,14 +39,18 @@ def _in_steps(call: Call, request: OffsetForLeaderEpochRequest) -> Steps[OffsetF
             if pace.is_over():
                 yield
         response.topics.append(OffsetForLeaderTopicResult(topic=name, partitions=answers))
+        if pace.is_over():
+            yield
     return response
 
 
-def _merged(entries: list[_Entry]) -> list[_Entry]:
+def _merged(entries: list[_Entry], pace: Pace) -> Generator[None, None, list[_Entry]]:
     """One entry for each topic that has partitions, with the last of several rows for a partition."""
     topics: dict[str, dict[int, OffsetForLeaderPartition]] = {}
     for name, partitions in entries:
         topics.setdefault(name, {}).update((each.partition, each) for each in partitions)
+        if pace.is_over(1 + len(partitions)):
+            yield
     return [(name, list(partitions.values())) for name, partitions in topics.items() if partitions]
 
 

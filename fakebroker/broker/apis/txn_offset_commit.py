@@ -5,7 +5,8 @@ COORDINATOR_LOAD_IN_PROGRESS. v3: flexible; generation, member, static member (K
 TV2: it adds the partition of `__consumer_offsets` to the transaction, which may begin with it (KIP-890, TX-11).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from typing import Final
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.replicated import when_replicated
@@ -16,6 +17,7 @@ from fakebroker.broker.core.offsets.commit_validator import is_metadata_too_larg
 from fakebroker.broker.core.transactions.membership import ask_coordinator
 from fakebroker.broker.core.transactions.producer import Producer
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace, finished
 from fakebroker.protocol.records.offsets_topic import PARTITION, TOPIC, StoredOffset, TopicPartition, stored_offset
 from fakebroker.protocol.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -25,6 +27,8 @@ from fakebroker.protocol.wire.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 
+ENTRIES_PER_STEP: Final = 2_000  # topics and partitions
+_AT_ONCE: Final = Pace(1 << 62)  # of requests with fewer
 _FIRST_LOADING_VERSION = 2
 _FIRST_ABORTABLE_VERSION = 4
 _FIRST_TV2_VERSION = 5
@@ -35,26 +39,47 @@ def handle(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitRespon
 
     Without a partition that exists no coordinator is asked (TO-6).
     """
-    if not any(_exists(call, topic.name, entry) for topic in request.topics for entry in topic.partitions):
-        return _answer(call, request, lambda _topic, _entry: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    topics = request.topics
+    if len(topics) + sum([len(topic.partitions) for topic in topics]) > ENTRIES_PER_STEP:
+        return call.work(_in_steps(call, request, call.pace(ENTRIES_PER_STEP)))
+    return finished(_in_steps(call, request, _AT_ONCE))
+
+
+def _in_steps(call: Call, request: TxnOffsetCommitRequest, pace: Pace) -> Steps[TxnOffsetCommitResponse]:
+    """Returns None when the transaction coordinator is asked: the answer is sent after its own."""
+    if not (yield from _is_any_known(call, request, pace)):
+        return (yield from _answer(call, request, lambda _topic, _entry: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, pace))
     if not request.group_id:
-        return _refuse(call, request, ErrorCode.INVALID_GROUP_ID)
+        return (yield from _refuse(call, request, ErrorCode.INVALID_GROUP_ID, pace))
     try:
         shard = _shard(call, request.group_id)
     except KafkaError as error:
-        return _refuse(call, request, error.code)
+        return (yield from _refuse(call, request, error.code, pace))
     if _needs_no_verification(call, request, shard):
-        return _commit(call, request)
-    _verify(call, request, shard)
+        return (yield from _commit(call, request, pace))
+    _verify(call, request, shard, pace)
     return None
 
 
-def _refuse(call: Call, request: TxnOffsetCommitRequest, code: ErrorCode) -> TxnOffsetCommitResponse:
+def _is_any_known(call: Call, request: TxnOffsetCommitRequest, pace: Pace) -> Generator[None, None, bool]:
+    """Whether at least one partition of the request exists."""
+    for topic in request.topics:
+        if any(_exists(call, topic.name, entry) for entry in topic.partitions):
+            return True
+        if pace.is_over(1 + len(topic.partitions)):
+            yield
+    return False
+
+
+def _refuse(
+    call: Call, request: TxnOffsetCommitRequest, code: ErrorCode, pace: Pace
+) -> Generator[None, None, TxnOffsetCommitResponse]:
     """`code` for every partition that exists."""
     return _answer(
         call,
         request,
         lambda topic, entry: code if _exists(call, topic, entry) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        pace,
     )
 
 
@@ -68,7 +93,7 @@ def _needs_no_verification(call: Call, request: TxnOffsetCommitRequest, shard: S
     return call.version < _FIRST_TV2_VERSION and not is_verifying
 
 
-def _verify(call: Call, request: TxnOffsetCommitRequest, shard: Shard) -> None:
+def _verify(call: Call, request: TxnOffsetCommitRequest, shard: Shard, pace: Pace) -> None:
     """Ask the transaction coordinator whether the offsets belong to a transaction; under TV2 they do from then on.
 
     If the answer is late, offsets are stored with the time of then, and also if the client has gone: they may be in the
@@ -81,11 +106,11 @@ def _verify(call: Call, request: TxnOffsetCommitRequest, shard: Shard) -> None:
     is_late = False
 
     def answer(codes: Mapping[TopicPartition, ErrorCode]) -> None:
-        steps = _steps_when_verified(call, request, codes[partition], verification)
+        steps = _steps_when_verified(call, request, codes[partition], verification, pace)
         if is_late:
             call.connection.work(call, steps, must_finish=True)
             return
-        response = call.work(steps)
+        response = call.work(steps, must_finish=True)
         if response is not None:
             call.reply(response)
 
@@ -103,11 +128,12 @@ def _verify(call: Call, request: TxnOffsetCommitRequest, shard: Shard) -> None:
 
 
 def _steps_when_verified(
-    call: Call, request: TxnOffsetCommitRequest, code: ErrorCode, verification: Verification
+    call: Call, request: TxnOffsetCommitRequest, code: ErrorCode, verification: Verification, pace: Pace
 ) -> Steps[TxnOffsetCommitResponse]:
-    """What is left to do with the coordinator's answer, in one step."""
-    yield from ()
-    return _refuse(call, request, _as_sent(call, code)) if code else _commit(call, request, verification)
+    """What is left to do with the coordinator's answer."""
+    if code:
+        return (yield from _refuse(call, request, _as_sent(call, code), pace))
+    return (yield from _commit(call, request, pace, verification))
 
 
 def _as_sent(call: Call, code: ErrorCode) -> ErrorCode:
@@ -124,39 +150,46 @@ def _as_sent(call: Call, code: ErrorCode) -> ErrorCode:
 
 
 def _commit(
-    call: Call, request: TxnOffsetCommitRequest, verification: Verification | None = None
-) -> TxnOffsetCommitResponse | None:
+    call: Call, request: TxnOffsetCommitRequest, pace: Pace, verification: Verification | None = None
+) -> Steps[TxnOffsetCommitResponse]:
     """The group and each partition are checked; what is accepted is stored, and answered when replicas have it.
 
-    A marker may have ended the transaction since the coordinator was asked with `verification`: then nothing is stored
-    that no marker would end. None: it was not asked.
+    Partitions come first: between two steps the group may change. A marker may have ended the transaction since the
+    coordinator was asked with `verification`: then nothing is stored that no marker would end. None: it was not asked.
     """
+    offsets: list[StoredOffset] = []
     try:
+        metadata_max_bytes = _shard(call, request.group_id).metadata_max_bytes
+        response = yield from _answer(
+            call, request, lambda topic, entry: _accept(call, metadata_max_bytes, topic, entry, offsets), pace
+        )
         shard, group, late_code = _admit(call, request)
     except KafkaError as error:
-        return _refuse(call, request, error.code)
-    offsets: list[StoredOffset] = []
-    response = _answer(call, request, lambda topic, entry: _accept(call, shard, topic, entry, offsets))
+        return (yield from _refuse(call, request, error.code, pace))
     if late_code and not _had_all(group, request, offsets):
-        return _refuse(call, request, late_code)
+        return (yield from _refuse(call, request, late_code, pace))
     if not offsets:
         return response
     if verification is not None and not shard.partition.log.producers.is_verified(
         request.producer_id, request.producer_epoch, verification
     ):
-        return _replace_none(response, ErrorCode.INVALID_TXN_STATE)
+        return (yield from _replace_none(response, ErrorCode.INVALID_TXN_STATE, pace))
     try:
         shard.commit_pending(group, (request.producer_id, request.producer_epoch), offsets, call.now)
     except KafkaError as error:
-        return _replace_none(response, error.code)
-    return when_replicated(call, shard, response, lambda code: _replace_none(response, code))
+        return (yield from _replace_none(response, error.code, pace))
+    return when_replicated(call, shard, response, lambda code: finished(_replace_none(response, code, _AT_ONCE)))
 
 
-def _replace_none(response: TxnOffsetCommitResponse, code: ErrorCode) -> TxnOffsetCommitResponse:
+def _replace_none(
+    response: TxnOffsetCommitResponse, code: ErrorCode, pace: Pace
+) -> Generator[None, None, TxnOffsetCommitResponse]:
     """Put `code` on every partition that was accepted: nothing could be stored (OC-14)."""
     for topic in response.topics:
         for entry in topic.partitions:
             entry.error_code = entry.error_code or code
+        if pace.is_over(1 + len(topic.partitions)):
+            yield
     return response
 
 
@@ -164,45 +197,45 @@ def _answer(
     call: Call,
     request: TxnOffsetCommitRequest,
     code_of: Callable[[str, TxnOffsetCommitRequestPartition], ErrorCode],
-) -> TxnOffsetCommitResponse:
+    pace: Pace,
+) -> Generator[None, None, TxnOffsetCommitResponse]:
     """Every partition of the request with the code that `code_of(topic name, entry)` gives.
 
     A topic that the request names twice is answered once if any partition does not exist (OC-22); in 3.9.1 so is every
     topic and partition (OC-15).
     """
-    topics = [
-        TxnOffsetCommitResponseTopic(
-            name=topic.name,
-            partitions=[
-                TxnOffsetCommitResponsePartition(
-                    partition_index=entry.partition_index, error_code=code_of(topic.name, entry)
-                )
-                for entry in topic.partitions
-            ],
-        )
-        for topic in request.topics
-    ]
-    once = not call.cluster.behaviours.commits_answer_duplicates
-    if once or _names_an_unknown(topics):
-        topics = _merged(topics)
+    topics = list[TxnOffsetCommitResponseTopic]()
+    once, is_unknown = not call.cluster.behaviours.commits_answer_duplicates, False
+    for topic in request.topics:
+        partitions = list[TxnOffsetCommitResponsePartition]()
+        for entry in topic.partitions:
+            code = code_of(topic.name, entry)
+            is_unknown = is_unknown or code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            partitions.append(TxnOffsetCommitResponsePartition(partition_index=entry.partition_index, error_code=code))
+            if pace.is_over():
+                yield
+        topics.append(TxnOffsetCommitResponseTopic(name=topic.name, partitions=partitions))
+        if pace.is_over():
+            yield
+    if once or is_unknown:
+        topics = yield from _merged(topics, pace)
     if once:
-        for topic in topics:
-            topic.partitions = list({entry.partition_index: entry for entry in topic.partitions}.values())
+        for each in topics:
+            each.partitions = list({entry.partition_index: entry for entry in each.partitions}.values())
     return TxnOffsetCommitResponse(topics=topics)
 
 
-def _names_an_unknown(topics: list[TxnOffsetCommitResponseTopic]) -> bool:
-    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return any(entry.error_code == unknown for topic in topics for entry in topic.partitions)
-
-
-def _merged(topics: list[TxnOffsetCommitResponseTopic]) -> list[TxnOffsetCommitResponseTopic]:
+def _merged(
+    topics: list[TxnOffsetCommitResponseTopic], pace: Pace
+) -> Generator[None, None, list[TxnOffsetCommitResponseTopic]]:
     """One entry for each topic."""
     by_name: dict[str, TxnOffsetCommitResponseTopic] = {}
     for topic in topics:
         known = by_name.setdefault(topic.name, topic)
         if known is not topic:
             known.partitions += topic.partitions
+        if pace.is_over(1 + len(topic.partitions)):
+            yield
     return list(by_name.values())
 
 
@@ -248,13 +281,17 @@ def _shard(call: Call, group_id: str) -> Shard:
 
 
 def _accept(
-    call: Call, shard: Shard, topic_name: str, entry: TxnOffsetCommitRequestPartition, offsets: list[StoredOffset]
+    call: Call,
+    metadata_max_bytes: int,
+    topic_name: str,
+    entry: TxnOffsetCommitRequestPartition,
+    offsets: list[StoredOffset],
 ) -> ErrorCode:
     """The code of one partition; what is NONE is appended to `offsets`. The topic's id is not stored (CR-5)."""
     if not _exists(call, topic_name, entry):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     metadata = entry.committed_metadata or ""
-    if is_metadata_too_large(metadata, shard.metadata_max_bytes):
+    if is_metadata_too_large(metadata, metadata_max_bytes):
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     offsets.append(
         stored_offset(
