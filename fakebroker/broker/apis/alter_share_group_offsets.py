@@ -12,8 +12,10 @@ from fakebroker.protocol.wire.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestTopic,
     AlterShareGroupOffsetsResponse,
-    AlterShareGroupOffsetsResponsePartition,
     AlterShareGroupOffsetsResponseTopic,
+)
+from fakebroker.protocol.wire.messages.alter_share_group_offsets import (
+    AlterShareGroupOffsetsResponsePartition as _Answered,
 )
 
 PARTITIONS_PER_STEP = 2_000  # and topics
@@ -42,11 +44,13 @@ def _in_steps(call: Call, request: AlterShareGroupOffsetsRequest) -> Steps[Alter
             if topic is not None and topic.partition(partition.partition_index) is not None:
                 key = SharePartition(request.group_id, topic.id, partition.partition_index)
                 start_offsets[key] = partition.start_offset
-        if pace.is_over(1 + len(entry.partitions)):
+            if pace.is_over():
+                yield
+        if pace.is_over():
             yield
 
     def altered(codes: Codes, _now: Instant) -> None:
-        response = call.work(_response(request.group_id, topics, codes))
+        response = call.work(_response(request.group_id, topics, codes, pace))
         if response is not None:
             call.reply(response)
 
@@ -57,25 +61,20 @@ def _in_steps(call: Call, request: AlterShareGroupOffsetsRequest) -> Steps[Alter
     return None
 
 
-def _response(group_id: str, topics: "list[_Entry]", codes: Codes) -> Steps[AlterShareGroupOffsetsResponse]:
-    response, pace = AlterShareGroupOffsetsResponse(), Pace(PARTITIONS_PER_STEP)
+def _response(group_id: str, topics: list[_Entry], codes: Codes, pace: Pace) -> Steps[AlterShareGroupOffsetsResponse]:
+    response = AlterShareGroupOffsetsResponse()
     for entry, topic in topics:
-        response.responses.append(_topic(group_id, entry, topic, codes))
-        if pace.is_over(1 + len(entry.partitions)):
+        topic_id, partitions = (_NO_TOPIC_ID if topic is None else topic.id), list[_Answered]()
+        for partition in entry.partitions:
+            index = partition.partition_index
+            code = codes.get(SharePartition(group_id, topic_id, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            message = f"{entry.topic_name}-{index}: {code.name}" if code else None
+            partitions.append(_Answered(partition_index=index, error_code=code, error_message=message))
+            if pace.is_over():
+                yield
+        response.responses.append(
+            AlterShareGroupOffsetsResponseTopic(topic_name=entry.topic_name, topic_id=topic_id, partitions=partitions)
+        )
+        if pace.is_over():
             yield
     return response
-
-
-def _topic(
-    group_id: str, entry: AlterShareGroupOffsetsRequestTopic, topic: Topic | None, codes: Codes
-) -> AlterShareGroupOffsetsResponseTopic:
-    topic_id = _NO_TOPIC_ID if topic is None else topic.id
-    partitions = []
-    for partition in entry.partitions:
-        index = partition.partition_index
-        code = codes.get(SharePartition(group_id, topic_id, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        message = f"{entry.topic_name}-{index}: {code.name}" if code else None
-        partitions.append(
-            AlterShareGroupOffsetsResponsePartition(partition_index=index, error_code=code, error_message=message)
-        )
-    return AlterShareGroupOffsetsResponseTopic(topic_name=entry.topic_name, topic_id=topic_id, partitions=partitions)

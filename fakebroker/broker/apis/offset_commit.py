@@ -30,7 +30,8 @@ from fakebroker.protocol.wire.messages.offset_commit import (
 
 NO_RETENTION: Final = -1
 ENTRIES_PER_STEP: Final = 5_000  # topics and partitions
-_AT_ONCE: Final = Pace(1 << 62)  # of requests with fewer
+MAX_AT_ONCE: Final = ENTRIES_PER_STEP  # of which a request is handled in one step
+_AT_ONCE: Final = Pace(1 << 62)
 _ZOOKEEPER_VERSION = 0
 _COMMIT_TIMESTAMP_VERSION = 1
 _UNKNOWN_GROUP_VERSION = 9
@@ -48,7 +49,7 @@ _Entry = tuple[str, bytes, Topic | None, Sequence[CommitRow]]
 def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse | None:
     """Check topics first, then the group, then each partition; store what is accepted (OC-2..OC-11)."""
     topics = request.topics
-    if len(topics) + sum([len(topic.partitions) for topic in topics]) > ENTRIES_PER_STEP:
+    if len(topics) + sum([len(topic.partitions) for topic in topics]) > MAX_AT_ONCE:
         return call.work(_in_steps(call, request, call.pace(ENTRIES_PER_STEP)))
     return finished(_in_steps(call, request, _AT_ONCE))
 

@@ -3,7 +3,7 @@
 An error of the group is the top-level error, and then no partition is listed (OD-2).
 """
 
-from collections.abc import Collection, Generator, Iterable
+from collections.abc import Collection, Generator
 from typing import Final
 
 from fakebroker.broker.apis.call import Call, Steps
@@ -21,6 +21,7 @@ from fakebroker.protocol.wire.messages.offset_delete import (
 )
 
 ENTRIES_PER_STEP: Final = 2_000  # topics and partitions
+_UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 _TopicCodes = tuple[str, list[tuple[int, ErrorCode]]]  # a topic and its partitions with their codes
 
@@ -49,11 +50,20 @@ def _group(call: Call, group_id: str) -> tuple[Shard, Group]:
 def _in_steps(call: Call, request: OffsetDeleteRequest, pace: Pace) -> Steps[OffsetDeleteResponse]:
     """Look up all partitions; then ask the group, which may have changed meanwhile, and delete, at one moment."""
     topics, existing = list[_TopicCodes](), dict[TopicPartition, None]()
-    for topic in request.topics:
-        codes = _codes_of(call, topic.name, [entry.partition_index for entry in topic.partitions])
-        topics.append((topic.name, codes))
-        existing.update((TopicPartition(topic.name, index), None) for index, code in codes if not code)
-        if pace.is_over(1 + len(codes)):
+    for entry in request.topics:
+        topic, codes = call.cluster.topics.get(entry.name), list[tuple[int, ErrorCode]]()
+        indexes = range(0 if topic is None else len(topic.partitions))
+        for partition in entry.partitions:
+            index = partition.partition_index
+            if index in indexes:
+                codes.append((index, ErrorCode.NONE))
+                existing[TopicPartition(entry.name, index)] = None
+            else:
+                codes.append((index, _UNKNOWN))  # OD-1, OD-3
+            if pace.is_over():
+                yield
+        topics.append((entry.name, codes))
+        if pace.is_over():
             yield
     try:
         shard, group = _group(call, request.group_id)
@@ -68,14 +78,6 @@ def _in_steps(call: Call, request: OffsetDeleteRequest, pace: Pace) -> Steps[Off
     return when_replicated(call, shard, response, lambda code: OffsetDeleteResponse(error_code=code))
 
 
-def _codes_of(call: Call, name: str, indexes: Iterable[int]) -> list[tuple[int, ErrorCode]]:
-    """Whether these partitions exist (OD-1, OD-3)."""
-    topic = call.cluster.topics.get(name)
-    existing = range(0 if topic is None else len(topic.partitions))
-    none, unknown = ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return [(index, none if index in existing else unknown) for index in indexes]
-
-
 def _response(
     topics: list[_TopicCodes], subscribed: Collection[str], pace: Pace
 ) -> Generator[None, None, OffsetDeleteResponse]:
@@ -83,11 +85,13 @@ def _response(
     response = OffsetDeleteResponse()
     for name, codes in topics:
         deleted = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if name in subscribed else ErrorCode.NONE
-        partitions = [
-            OffsetDeleteResponsePartition(partition_index=index, error_code=code or deleted) for index, code in codes
-        ]
+        partitions = list[OffsetDeleteResponsePartition]()
+        for index, code in codes:
+            partitions.append(OffsetDeleteResponsePartition(partition_index=index, error_code=code or deleted))
+            if pace.is_over():
+                yield
         response.topics.append(OffsetDeleteResponseTopic(name=name, partitions=partitions))
-        if pace.is_over(1 + len(codes)):
+        if pace.is_over():
             yield
     return response
 
@@ -105,7 +109,7 @@ def _listed(call: Call, topics: list[_TopicCodes], pace: Pace) -> Generator[None
         if codes or not is_known:
             listed.append((name, codes))
             merged.setdefault(name, []).extend(codes)
-            is_unknown = is_unknown or not is_known or any(map(_is_unknown, codes))
+            is_unknown = is_unknown or not is_known or _UNKNOWN in [code for _, code in codes]
         if pace.is_over(1 + len(codes)):
             yield
     if not once and not is_unknown:
@@ -115,9 +119,5 @@ def _listed(call: Call, topics: list[_TopicCodes], pace: Pace) -> Generator[None
 
 def _once(codes: list[tuple[int, ErrorCode]]) -> list[tuple[int, ErrorCode]]:
     """Each partition that exists once; those that do not, first, as often as they were asked for."""
-    unknown = [each for each in codes if _is_unknown(each)]
-    return [*unknown, *dict.fromkeys(each for each in codes if not _is_unknown(each))]
-
-
-def _is_unknown(partition: tuple[int, ErrorCode]) -> bool:
-    return partition[1] is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    unknown = [each for each in codes if each[1] is _UNKNOWN]
+    return [*unknown, *dict.fromkeys([each for each in codes if each[1] is not _UNKNOWN])]

@@ -6,16 +6,20 @@ error of the group stands on every partition (OF-6). v5: leader epoch (KIP-320).
 ignore (KIP-848, OF-11, CGO-7). v10: topic ids in place of names.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import TypeVar
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.broker.core.topics import Topic
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.offsets_topic import LEADER_EPOCH, METADATA, NO_EPOCH, NO_TOPIC_ID, OFFSET, TOPIC_ID
 from fakebroker.protocol.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
     OffsetFetchResponseTopic,
@@ -23,14 +27,16 @@ from fakebroker.protocol.wire.messages.offset_fetch import (
 )
 
 OffsetRow = tuple[int, int, int, str | None, int]  # partition, offset, leader epoch, metadata, error
-RequestedPartitions = Sequence[tuple[str, Sequence[int]]]  # topic names and their partition indexes
+_Named = OffsetFetchRequestTopic | OffsetFetchRequestTopics
 
+Answered = TypeVar("Answered", OffsetFetchResponseTopic, OffsetFetchResponseTopics)
 MayDescribe = Callable[[Topic], bool]
 
 _AllTopics = dict[str, list[OffsetFetchResponseTopics]]
 """All topics of groups, by group id."""
 
 ROWS_PER_STEP = 5_000  # and groups and topics
+ROWS_AT_ONCE = ROWS_PER_STEP  # of one topic
 _ZOOKEEPER_VERSION = 0
 _TOP_LEVEL_ERROR_VERSION = 2
 _MANY_GROUPS_VERSION = 8
@@ -49,70 +55,62 @@ def handle(
     if call.version >= _MANY_GROUPS_VERSION:
         return call.work(_in_steps(call, request, may_describe))
     if call.version == _ZOOKEEPER_VERSION:
-        return _unsupported(request)
+        return call.work(_unsupported(request, call.pace(ROWS_PER_STEP)))
+    return call.work(_of_one_group(call, request))
+
+
+def _of_one_group(call: Call, request: OffsetFetchRequest) -> Steps[OffsetFetchResponse]:
+    """Before v8."""
+    pace = call.pace(ROWS_PER_STEP)
     try:
         offsets = offsets_of(call, request.group_id)
     except KafkaError as error:
-        return _group_error(call, request, error.code)
-    requested = None if request.topics is None else [(topic.name, topic.partition_indexes) for topic in request.topics]
-    found = _rows_by_name(call, offsets, requested, request.require_stable)
-    response = OffsetFetchResponse(
-        topics=[OffsetFetchResponseTopic(name=name, partitions=rows) for name, rows in found]
+        return (yield from _group_error(call, request, error.code, pace))
+    topics = yield from _topics_by_name(
+        call, offsets, request.topics, request.require_stable, OffsetFetchResponseTopic, pace
     )
-    is_long = sum([len(rows) for _, rows in found]) > ROWS_PER_STEP
-    return call.work(_next_turn(response)) if is_long else response
+    if request.topics is None and sum([len(topic.partitions) for topic in topics]) > ROWS_PER_STEP:
+        yield  # so that the answer is written in steps
+    return OffsetFetchResponse(topics=topics)
 
 
 def _in_steps(call: Call, request: OffsetFetchRequest, may_describe: MayDescribe) -> Steps[OffsetFetchResponse]:
     """Group by group. All offsets of a group are listed once, however often the request asks for them."""
     response, all_of, pace = OffsetFetchResponse(), _AllTopics(), call.pace(ROWS_PER_STEP)
     for requested in request.groups:
-        group = _group(call, requested, request.require_stable, all_of, may_describe)
+        group = yield from _group(call, requested, request.require_stable, all_of, may_describe, pace)
         response.groups.append(group)
-        # Also of one that is there again: it is written again.
-        if pace.is_over(1 + sum([1 + len(topic.partitions) for topic in group.topics])):
+        # All topics also of a group that is there again: it is written again.
+        is_all = requested.topics is None
+        if pace.is_over(1 + (sum([1 + len(topic.partitions) for topic in group.topics]) if is_all else 0)):
             yield
     return response
 
 
-def _next_turn(response: OffsetFetchResponse) -> Steps[OffsetFetchResponse]:
-    """A long answer that is made; it is written in steps, from the next turn on."""
-    yield
-    return response
-
-
-def _group_error(call: Call, request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
+def _group_error(call: Call, request: OffsetFetchRequest, code: ErrorCode, pace: Pace) -> Steps[OffsetFetchResponse]:
     """An error of the group before v8: at the top since v2, before on every partition (OF-6)."""
     if call.version >= _TOP_LEVEL_ERROR_VERSION:
         return OffsetFetchResponse(error_code=code)
+    response = OffsetFetchResponse()
     if call.cluster.behaviours.v1_fetch_errors_per_partition:
-        return _per_partition(request, code)
-    return OffsetFetchResponse()
+        for topic in request.topics or ():
+            rows = [no_offset(index, code) for index in topic.partition_indexes]
+            response.topics.append(OffsetFetchResponseTopic(name=topic.name, partitions=rows))
+            if pace.is_over(1 + len(rows)):
+                yield
+    return response
 
 
-def _unsupported(request: OffsetFetchRequest) -> OffsetFetchResponse:
+def _unsupported(request: OffsetFetchRequest, pace: Pace) -> Steps[OffsetFetchResponse]:
     """The answer to v0: one entry for each topic that has partitions, with each partition once (OF-2)."""
-    code, topics = ErrorCode.UNSUPPORTED_VERSION, dict[str, dict[int, None]]()
-    for topic in request.topics or ():
-        topics.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
-    return OffsetFetchResponse(
-        topics=[
-            OffsetFetchResponseTopic(name=name, partitions=[no_offset(index, code) for index in indexes])
-            for name, indexes in topics.items()
-            if indexes
-        ]
-    )
-
-
-def _per_partition(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
-    return OffsetFetchResponse(
-        topics=[
-            OffsetFetchResponseTopic(
-                name=topic.name, partitions=[no_offset(index, code) for index in topic.partition_indexes]
-            )
-            for topic in request.topics or ()
-        ]
-    )
+    merged = yield from _merged(request.topics or (), pace)
+    response = OffsetFetchResponse()
+    for name, indexes in merged:
+        rows = [no_offset(index, ErrorCode.UNSUPPORTED_VERSION) for index in indexes]
+        response.topics.append(OffsetFetchResponseTopic(name=name, partitions=rows))
+        if pace.is_over(1 + len(rows)):
+            yield
+    return response
 
 
 # -- one group ---------------------------------------------------------------------------------------------------------
@@ -136,8 +134,13 @@ def _offsets_for_member(call: Call, requested: OffsetFetchRequestGroup) -> Group
 
 
 def _group(
-    call: Call, group: OffsetFetchRequestGroup, require_stable: bool, all_of: _AllTopics, may_describe: MayDescribe
-) -> OffsetFetchResponseGroup:
+    call: Call,
+    group: OffsetFetchRequestGroup,
+    require_stable: bool,
+    all_of: _AllTopics,
+    may_describe: MayDescribe,
+    pace: Pace,
+) -> Generator[None, None, OffsetFetchResponseGroup]:
     """The answer for one of several groups (v8 and later)."""
     try:
         offsets = _offsets_for_member(call, group)
@@ -146,32 +149,50 @@ def _group(
     if group.topics is None and group.group_id in all_of:
         return OffsetFetchResponseGroup(group_id=group.group_id, topics=all_of[group.group_id])
     if call.version >= _TOPIC_ID_VERSION:
-        topics = _topics_by_id(call, offsets, group, require_stable, may_describe)
+        topics = yield from _topics_by_id(call, offsets, group, require_stable, may_describe, pace)
     else:
-        requested = None if group.topics is None else [(topic.name, topic.partition_indexes) for topic in group.topics]
-        found = _rows_by_name(call, offsets, requested, require_stable)
-        topics = [OffsetFetchResponseTopics(name=name, partitions=rows) for name, rows in found]
+        topics = yield from _topics_by_name(
+            call, offsets, group.topics, require_stable, OffsetFetchResponseTopics, pace
+        )
     if group.topics is None:
         all_of[group.group_id] = topics
     return OffsetFetchResponseGroup(group_id=group.group_id, topics=topics)
 
 
-def _rows_by_name(
-    call: Call, offsets: GroupOffsets, requested: RequestedPartitions | None, require_stable: bool
-) -> list[tuple[str, list[OffsetRow]]]:
-    if requested is None:
-        return all_rows(offsets, require_stable)
-    if not call.cluster.behaviours.commits_answer_duplicates:
-        requested = _merged(requested)
-    return [(name, rows_of(offsets, name, indexes, require_stable)) for name, indexes in requested]
+def _topics_by_name(
+    call: Call,
+    offsets: GroupOffsets,
+    topics: Sequence[_Named] | None,
+    require_stable: bool,
+    answered: type[Answered],
+    pace: Pace,
+) -> Generator[None, None, list[Answered]]:
+    if topics is None:
+        return [answered(name=name, partitions=rows) for name, rows in all_rows(offsets, require_stable)]
+    if call.cluster.behaviours.commits_answer_duplicates:
+        requested: Iterable[tuple[str, Sequence[int]]] = ((topic.name, topic.partition_indexes) for topic in topics)
+    else:
+        requested = yield from _merged(topics, pace)
+    answers = list[Answered]()
+    for name, indexes in requested:
+        rows = rows_of(offsets, name, indexes[:ROWS_AT_ONCE], require_stable)
+        for begin in range(ROWS_AT_ONCE, len(indexes), ROWS_AT_ONCE):
+            yield
+            rows += rows_of(offsets, name, indexes[begin : begin + ROWS_AT_ONCE], require_stable)
+        answers.append(answered(name=name, partitions=rows))
+        if pace.is_over(1 + len(indexes)):
+            yield
+    return answers
 
 
-def _merged(requested: RequestedPartitions) -> RequestedPartitions:
+def _merged(topics: Sequence[_Named], pace: Pace) -> Generator[None, None, list[tuple[str, list[int]]]]:
     """Each partition once, without topics that have none, as up to 3.9.1 (OF-12)."""
     merged: dict[str, dict[int, None]] = {}
-    for name, indexes in requested:
-        if indexes:
-            merged.setdefault(name, {}).update(dict.fromkeys(indexes))
+    for topic in topics:
+        if topic.partition_indexes:
+            merged.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
+        if pace.is_over(1 + len(topic.partition_indexes)):
+            yield
     return [(name, list(indexes)) for name, indexes in merged.items()]
 
 
@@ -181,7 +202,8 @@ def _topics_by_id(
     group: OffsetFetchRequestGroup,
     require_stable: bool,
     may_describe: MayDescribe,
-) -> list[OffsetFetchResponseTopics]:
+    pace: Pace,
+) -> Generator[None, None, list[OffsetFetchResponseTopics]]:
     """Topics by id, in the request and in the answer; unknown ones come last, as in 4.3.1 (v10, OF-14).
 
     Where all are asked for, each has its name, too, by which rights are looked at: it may be deleted by then.
@@ -201,8 +223,14 @@ def _topics_by_id(
             rows = [no_offset(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in requested.partition_indexes]
             unknown.append(OffsetFetchResponseTopics(topic_id=requested.topic_id, partitions=rows))
         else:
-            rows = rows_of(offsets, topic.name, requested.partition_indexes, require_stable, topic.id)
+            indexes = requested.partition_indexes
+            rows = rows_of(offsets, topic.name, indexes[:ROWS_AT_ONCE], require_stable, topic.id)
+            for begin in range(ROWS_AT_ONCE, len(indexes), ROWS_AT_ONCE):
+                yield
+                rows += rows_of(offsets, topic.name, indexes[begin : begin + ROWS_AT_ONCE], require_stable, topic.id)
             answers.append(OffsetFetchResponseTopics(topic_id=requested.topic_id, partitions=rows))
+        if pace.is_over(1 + len(rows)):
+            yield
     return answers + unknown
 
 

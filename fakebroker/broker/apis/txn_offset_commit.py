@@ -28,7 +28,8 @@ from fakebroker.protocol.wire.messages.txn_offset_commit import (
 )
 
 ENTRIES_PER_STEP: Final = 2_000  # topics and partitions
-_AT_ONCE: Final = Pace(1 << 62)  # of requests with fewer
+MAX_AT_ONCE: Final = ENTRIES_PER_STEP  # of which a request is handled in one step
+_AT_ONCE: Final = Pace(1 << 62)
 _FIRST_LOADING_VERSION = 2
 _FIRST_ABORTABLE_VERSION = 4
 _FIRST_TV2_VERSION = 5
@@ -40,7 +41,7 @@ def handle(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitRespon
     Without a partition that exists no coordinator is asked (TO-6).
     """
     topics = request.topics
-    if len(topics) + sum([len(topic.partitions) for topic in topics]) > ENTRIES_PER_STEP:
+    if len(topics) + sum([len(topic.partitions) for topic in topics]) > MAX_AT_ONCE:
         return call.work(_in_steps(call, request, call.pace(ENTRIES_PER_STEP)))
     return finished(_in_steps(call, request, _AT_ONCE))
 
