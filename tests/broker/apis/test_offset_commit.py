@@ -1,6 +1,7 @@
 """OffsetCommit: which partitions are stored, and the errors of the others."""
 
 from collections.abc import Callable
+from time import process_time
 
 import pytest
 
@@ -465,3 +466,22 @@ def test_the_request_is_not_changed(make_call: Callable[..., Call]) -> None:
 def test_an_unknown_partition_twice_in_2_1() -> None:
     """2.1.1 answers it once."""
     assert OffsetsCluster("2.1").commit([("t", 9, 5), ("t", 9, 6)], version=6) == [("t", 9, NO_PARTITION)]
+
+
+@pytest.mark.parametrize("version", [2, 9])
+def test_a_topic_named_again_and_again_takes_no_square_of_its_entries(version: int) -> None:
+    """Up to 3.9.1 its entries are put together: each of their rows once."""
+    lab = OffsetsCluster("3.9")
+
+    def seconds(entries: int) -> float:
+        topics = [OffsetCommitRequestTopic(name="t", partitions=[(0, 5, -1, -1, "")]) for _ in range(entries)]
+        request = OffsetCommitRequest(group_id="g", generation_id_or_member_epoch=-1, topics=topics)
+        took = list[float]()
+        for _ in range(2):
+            call, began = lab.call(version), process_time()
+            handle(call, request)
+            took.append(process_time() - began)
+        return min(took)
+
+    few, many = seconds(10_000), seconds(60_000)
+    assert many < 12 * few  # by the square it would be 36

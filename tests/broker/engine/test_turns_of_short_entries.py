@@ -109,8 +109,6 @@ def calls_of_lists(name: str, as_release: str) -> dict[str, int]:
 
 SERVED = {release: SimEngine(as_release=release).engine.listeners[0].versions for release in ("4.3", "3.9")}
 CASES = [(APIS[key].name, release) for release, served in SERVED.items() for key in served]
-    (APIS[key].name, release) for release, served in SERVED.items() for key in served if APIS[key].name not in LEFT
-]
 
 
 @pytest.mark.slow
