@@ -45,6 +45,7 @@ def send_reply(connection: "Connection", route: Route, response: "Message | None
         cause = error if response is None else route.fault_of(response, error)
         connection.engine.failed(cause)
         finished(failure_sent(connection, route, connection.request, cause))
+        del cause  # whose traceback has this frame: a cycle would keep the answer
 
 
 def find_route(connection: "Connection", dispatcher: Dispatcher, code: int, frame: bytes) -> Route | None:

@@ -186,8 +186,9 @@ def answer_in_steps(connection: "Connection", call: "Call", steps: "Steps[Messag
     except Exception as error:
         if connection.state is PARKED and call is connection.call:
             assert connection.request is not None
-            cause = error if response is None else route.fault_of(response, error)
-            yield from answer_failure_in_steps(connection, route, connection.request, cause)
+            yield from answer_failure_in_steps(
+                connection, route, connection.request, error if response is None else route.fault_of(response, error)
+            )  # without a name for the cause: its traceback has this frame, and that would be a cycle
         elif not isinstance(error, CloseConnection | KafkaError):
             connection.engine.failed(error)
     if connection.state is not GONE:

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from fakebroker.broker.engine.dispatch import LONG_LIST_BYTES
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.wire.messages.alter_configs import AlterableConfig, AlterConfigsResource
+from fakebroker.protocol.wire.messages.alter_partition_reassignments import ReassignableTopic
 from fakebroker.protocol.wire.messages.create_topics import CreatableTopic
 from fakebroker.protocol.wire.messages.delete_topics import DeleteTopicState
 from fakebroker.protocol.wire.messages.describe_configs import DescribeConfigsResource
@@ -21,6 +23,7 @@ from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestT
 from fakebroker.protocol.wire.messages.produce import PartitionProduceData, TopicProduceData
 from tests.support.engine import Client, SimEngine
 from tests.support.frames import JOIN, framed, request
+from tests.support.rights import AUTHORIZER
 
 BATCH = build_batch([Record(0, 1_700_000_000_000, b"k", b"v" * 100)])
 
@@ -113,6 +116,7 @@ REFUSED = {
         session_epoch=-1,
         topics=[FetchTopic(topic="t", partitions=[row(99)])],
     ),
+    "reassignment": request("AlterPartitionReassignments", 1, timeout_ms=0, topics=[ReassignableTopic(name="t")] * 20),
     "unknown API": framed(b"\0\x99\0\1\0\0\0\1\0\0"),
     "malformed body": framed(b"\0\0\0\7\0\0\0\1\0\0" + b"\xff" * 50),
     "malformed header": framed(b"\0\0\0\7\0\0\0\1\7\0" + b"\xff" * 50),
@@ -136,9 +140,14 @@ def lab() -> SimEngine:
     return lab
 
 
+@pytest.mark.parametrize("long_list_bytes", [LONG_LIST_BYTES, 8], ids=["at once", "in steps"])
+@pytest.mark.parametrize("authorizer", [{}, AUTHORIZER], ids=["without rights", "with an authorizer"])
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_is_refused_leaves_nothing(lab: SimEngine, kind: str) -> None:
+def test_what_is_refused_leaves_nothing(kind: str, authorizer: dict[str, Any], long_list_bytes: int) -> None:
     """Whatever is wrong with a request: neither its frame nor its connection waits for the collector."""
+    lab = SimEngine(authorizer)
+    lab.cluster.topics.create("t", 1, 1)
+    lab.engine.long_list_bytes = lab.engine.at_once_bytes = long_list_bytes
     send_and_close(lab, REFUSED[kind])
     with collector_off() as found:
         for _ in range(10):

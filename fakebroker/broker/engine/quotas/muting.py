@@ -59,6 +59,7 @@ def _answer_in_steps(
         cause = route.fault_of(response, error)
         connection.engine.failed(cause)
         yield from failure_sent(connection, route, connection.request, cause)
+        del cause  # whose traceback has this frame: a cycle would keep the answer
     _mute(connection, call, mute_ms)
 
 

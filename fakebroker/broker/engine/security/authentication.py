@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 DELAY = "connection.failed.authentication.delay.ms"
 SESSION = "connections.max.reauth.ms"
 MAX_CHARACTERS = 200  # of what a client says, in the journal
+LOGIN_FIRST = "the client must log in first, with SaslHandshake"
 _LOGGING_IN = (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
 SHORTEST_SESSION_MS = 1000  # that may be renewed: a handshake within it is refused
 
@@ -95,6 +96,10 @@ class Authentication:
         """Every request of the connection goes through the login."""
         return True
 
+    def may_come(self, api_key: int) -> bool:
+        """Whether a request of that API may come now; if not, it closes the connection, whatever is in it."""
+        return self.state not in (BEFORE, ASKED) or api_key in (ApiKey.SASL_HANDSHAKE, ApiKey.API_VERSIONS)
+
     def serve(self, exchange: "Exchange", request: "Message") -> Passage:
         """What may come when, and what answers it; once the client has logged in, all goes on to its handler."""
         if exchange.is_gone:
@@ -126,7 +131,7 @@ class Authentication:
             if api_key == ApiKey.SASL_HANDSHAKE:
                 return self._shake_hands
             if api_key != ApiKey.API_VERSIONS or self.state is ASKED:
-                raise CloseConnection("the client must log in first, with SaslHandshake")
+                raise CloseConnection(LOGIN_FIRST)
             return None
         if self.state is REFUSED:
             raise CloseConnection("the login failed")

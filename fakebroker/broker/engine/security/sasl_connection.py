@@ -7,7 +7,7 @@ from fakebroker.broker.engine.connection import REQUESTS_PER_TURN, Connection
 from fakebroker.broker.engine.connection_state import BUFFERED, CLIENT_LEFT, ENDED, PARKED, READING, SERVING
 from fakebroker.broker.engine.dispatch import REQUEST_LIMIT, Dispatcher, Route
 from fakebroker.broker.engine.journal import Peer
-from fakebroker.broker.engine.security.authentication import DONE, LOGGING_IN, RAW, REFUSED, Authentication
+from fakebroker.broker.engine.security.authentication import DONE, LOGGING_IN, LOGIN_FIRST, RAW, REFUSED, Authentication
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address, Listener
@@ -72,7 +72,13 @@ class SaslConnection(Connection):
         self._input.smallest_bytes = 0
 
     def _serve(self, route: Route, frame: bytes, offset: int, now: Instant) -> None:
-        """As Connection. A handshake that is answered ends the turn, which knows other bounds than a login's."""
+        """As Connection. A handshake that is answered ends the turn, which knows other bounds than a login's.
+
+        A long request that may not come before the login is not read: it would take fifty times its bytes.
+        """
+        if len(frame) > self.engine.long_list_bytes and not self._authentication.may_come(route.api_key):
+            self.fail(f"{route}: {LOGIN_FIRST}")
+            return
         super()._serve(route, frame, offset, now)
         if self._authentication.state is LOGGING_IN and self.state is SERVING:
             self._move(BUFFERED)
