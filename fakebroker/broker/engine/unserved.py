@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MAX_WARNINGS = 100
 MAX_JUDGED = 100
+MAX_VERSION = 1_000  # of an API, in whatever release: two characters make 8,000 at least
 SUSPICIOUS_LOOKUPS = 3  # a librdkafka consumer that does nothing makes two
 SILENCE_MS = 3_000  # a client that wants something of its coordinator asks at once
 
@@ -72,12 +73,17 @@ class Unserved:
     def refused(self, call: "Call", peer: Peer, frame: bytes, reason: str) -> str:
         """The connection of `call` is to be closed, because nothing serves this frame. Returns what to log: the
         `reason`, and what else but Kafka's protocol the frame looks like.
+
+        The client is named if the frame has the head of a request of Kafka's, of whatever release. In the place of the
+        client id of anything else might be a part of a password.
         """
         other_protocol = guess_protocol(frame)
-        if not other_protocol:  # a request of Kafka's: name the client
-            with suppress(WireError):
-                call.client_id = client_id_of(frame)
-            self.closed(call.client_id, peer, int.from_bytes(frame[:2], "big", signed=True), reason)
+        if not other_protocol:
+            api_key, version = (int.from_bytes(frame[at : at + 2], "big", signed=True) for at in (0, 2))
+            if (api_key in APIS or api_key in MISSING) and 0 <= version <= MAX_VERSION:
+                with suppress(WireError):
+                    call.client_id = client_id_of(frame)
+            self.closed(call.client_id, peer, api_key, reason)
         return f"{reason}{other_protocol}"
 
     def closed(self, client_id: str | None, peer: Peer, api_key: int, reason: str) -> None:

@@ -149,3 +149,15 @@ def test_an_api_that_came_later_names_the_release() -> None:
     client = lab.client()
     client.socket.send(framed(pack(">hhih", 75, 0, 1, 5) + b"svc-1"))
     assert client.close_reason == "DescribeTopicPartitions (75) is not supported: Kafka 2.1.1 does not have it"
+
+
+@pytest.mark.parametrize("user", ["alice77", "Alice77"])
+def test_a_login_that_came_too_early_names_nobody(user: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A bare message of PLAIN, read as a request, has its password in the place of the client id."""
+    lab = SimEngine()
+    client = lab.client()
+    password = "\x0cSECRETSECRET"
+    client.socket.send(framed(f"\0{user}\0{password}".encode()))
+    assert client.socket.is_closed
+    assert len(caplog.messages) == 1
+    assert "SECRET" not in caplog.text + story(lab.engine) + "".join(lab.engine.unserved.lines)

@@ -125,16 +125,22 @@ def hide_groups_with_topics(authorized: "DescribeModern") -> None:
     access = authorized.access
 
     def finish(response: "ModernResponse") -> Generator[None, None, None]:
-        groups, may_be_shown = cast("list[ModernGroup]", response.groups), dict[int, bool]()
+        groups, shown = cast("list[ModernGroup]", response.groups), dict[int, "ModernGroup"]()
         for index, group in enumerate(groups):
-            if id(group) not in may_be_shown:  # one that is asked for again is the same
-                may_be_shown[id(group)] = yield from _may_describe_all(access, _topics_of(group))
-            if not may_be_shown[id(group)]:
-                text = "The group has described topic(s) that the client is not authorized to describe."
-                refusal = {"group_id": group.group_id, "error_code": _REFUSED_TOPIC, "error_message": text}
-                groups[index] = made(type(group), refusal)
+            if id(group) not in shown:  # one that is asked for again is the same
+                may_be_shown = yield from _may_describe_all(access, _topics_of(group))
+                shown[id(group)] = group if may_be_shown else _without_topics(group)
+            groups[index] = shown[id(group)]
+            if access.pace.is_over():
+                yield
 
     authorized.finish_with(finish)
+
+
+def _without_topics(group: "ModernGroup") -> "ModernGroup":
+    text = "The group has described topic(s) that the client is not authorized to describe."
+    refusal = {"group_id": group.group_id, "error_code": _REFUSED_TOPIC, "error_message": text}
+    return cast("ModernGroup", made(type(group), refusal))
 
 
 def _topics_of(group: "ModernGroup") -> list[str]:

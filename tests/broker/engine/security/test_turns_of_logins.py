@@ -7,9 +7,11 @@ from struct import pack
 import pytest
 
 from fakebroker.broker.engine.connection import REQUESTS_PER_TURN, Connection
+from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
 from tests.support.engine import Client, SimEngine
-from tests.support.frames import framed, frames
+from tests.support.frames import framed, frames, request
 from tests.support.logins import WRONG, lab_with_sasl, logged_in, shaken
+from tests.support.turns_of_request import turns
 
 FRAMES = 1000
 VERSIONS_99 = framed(pack(">hhihb", 18, 99, 1, -1, 0))
@@ -68,3 +70,12 @@ def test_frames_behind_a_refused_login_do_not_make_turns_longer() -> None:
     assert [*answers_by_turn(lab, connection, framed(WRONG) + framed(b"") * FRAMES)] == [0] * -(
         -FRAMES // REQUESTS_PER_TURN
     )
+
+
+def test_a_long_request_before_the_login_is_not_read() -> None:
+    """It would become fifty times its bytes, to be refused then."""
+    lab = lab_with_sasl()
+    connection = lab.client().socket.connection
+    topics = [MetadataRequestTopic(name="t")] * 100_000
+    assert max(turns(lab, connection, request("Metadata", 8, topics=topics))) < 1_000
+    assert connection.close_reason == "Metadata v8: the client must log in first, with SaslHandshake"
