@@ -9,8 +9,8 @@ There is no top-level error: an error of the group stands on every partition tha
 A request with very many entries is handled in steps. What the group says of it, and what is stored, comes in the last.
 """
 
-from collections.abc import Generator, Sequence
-from typing import Any, Final
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any, Final, TypeVar
 
 from fakebroker.broker.apis.call import Call, Repeat, Steps
 from fakebroker.broker.apis.replicated import when_replicated
@@ -24,13 +24,16 @@ from fakebroker.protocol.pace import Pace, finished
 from fakebroker.protocol.records.offsets_topic import PARTITION, TOPIC, StoredOffset
 from fakebroker.protocol.wire.messages.offset_commit import (
     OffsetCommitRequest,
+    OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponseTopic,
 )
 
+T = TypeVar("T")
 NO_RETENTION: Final = -1
 ENTRIES_PER_STEP: Final = 5_000  # topics and partitions
 MAX_AT_ONCE: Final = ENTRIES_PER_STEP  # of which a request is handled in one step
+_ENTRIES_OF_PART: Final = 100
 _AT_ONCE: Final = Pace(1 << 62)
 _ZOOKEEPER_VERSION = 0
 _COMMIT_TIMESTAMP_VERSION = 1
@@ -44,31 +47,62 @@ _NO_TOPIC_ID = int(ErrorCode.UNKNOWN_TOPIC_ID)
 
 # One topic entry of the request: name and id as they came, the topic if there is one, the partitions' rows.
 _Entry = tuple[str, bytes, Topic | None, Sequence[CommitRow]]
+_Admitted = tuple[Shard, Group, ErrorCode, bool]
 
 
 def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse | None:
     """Check topics first, then the group, then each partition; store what is accepted (OC-2..OC-11)."""
     topics = request.topics
-    if len(topics) + sum([len(topic.partitions) for topic in topics]) > MAX_AT_ONCE:
+    size = len(topics)
+    for topic in topics:
+        size += len(topic.partitions)
+    if size > MAX_AT_ONCE:
         return call.work(_in_steps(call, request, call.pace(ENTRIES_PER_STEP)))
-    return finished(_in_steps(call, request, _AT_ONCE))
+    entries = _entries(call, topics)
+    if not _is_any_known(entries):
+        return _answer(call, entries, CommitRejection())  # without asking the coordinator (OC-3)
+    if call.version == _ZOOKEEPER_VERSION:
+        return finished(_unsupported(request, _AT_ONCE))
+    try:
+        admitted = _admit(call, request)
+        validator = admitted[0].commit_validator(call.now, _retention_ms(request))
+        return _stored(call, request, admitted, validator, _answer(call, entries, validator))
+    except KafkaError as error:
+        return _answer(call, entries, CommitRejection(error.code))
 
 
 def _in_steps(call: Call, request: OffsetCommitRequest, pace: Pace) -> Steps[OffsetCommitResponse]:
-    """The partitions are checked before the group is asked: it may change between two steps."""
-    entries = yield from _entries(call, request, pace)
-    if not (yield from _is_any_known(entries, pace)):
-        return (yield from _answer(call, entries, CommitRejection(), pace))  # without asking the coordinator (OC-3)
+    """The same for very many entries. The group is asked in the last step: it may change before."""
+    entries, is_any_known = list[_Entry](), False
+    for part in _parts(request.topics):
+        found = _entries(call, part)
+        entries += found
+        is_any_known = is_any_known or _is_any_known(found)
+        if pace.is_over(_size(found)):
+            yield
+    if not is_any_known:
+        return (yield from _answer_in_steps(call, entries, CommitRejection(), pace))
     if call.version == _ZOOKEEPER_VERSION:
         return (yield from _unsupported(request, pace))
     try:
         validator = call.shard(request.group_id).commit_validator(call.now, _retention_ms(request))
-        response = yield from _answer(call, entries, validator, pace)
-        shard, group, late_code, is_new = _admit(call, request)
+        response = yield from _answer_in_steps(call, entries, validator, pace)
+        return _stored(call, request, _admit(call, request), validator, response)
     except KafkaError as error:
-        return (yield from _answer(call, entries, CommitRejection(error.code), pace))
+        return (yield from _answer_in_steps(call, entries, CommitRejection(error.code), pace))
+
+
+def _stored(
+    call: Call,
+    request: OffsetCommitRequest,
+    admitted: _Admitted,
+    validator: CommitValidator,
+    response: OffsetCommitResponse,
+) -> OffsetCommitResponse | None:
+    """The response, after what the validator accepted is stored. Raises KafkaError if the group takes nothing."""
+    shard, group, late_code, is_new = admitted
     if late_code and not _had_all(group, request, validator.accepted):
-        return (yield from _answer(call, entries, CommitRejection(late_code), pace))
+        raise KafkaError(ErrorCode(late_code))
     if not validator.accepted:
         shard.look_at(group, call.now)
         if is_new:
@@ -79,10 +113,10 @@ def _in_steps(call: Call, request: OffsetCommitRequest, pace: Pace) -> Steps[Off
         shard.commit(group, validator.accepted, call.now, client_timestamps=client_timestamps)
     except KafkaError as error:
         shard.look_at(group, call.now)
-        yield from _replace_none(response, int(error.code), pace)
+        _replace_none(response, int(error.code))
     if shard.is_replicated:
         return response
-    return when_replicated(call, shard, response, lambda code: finished(_replace_none(response, int(code), _AT_ONCE)))
+    return when_replicated(call, shard, response, lambda code: _replace_none(response, int(code)))
 
 
 def _retention_ms(request: OffsetCommitRequest) -> int | None:
@@ -90,12 +124,10 @@ def _retention_ms(request: OffsetCommitRequest) -> int | None:
     return None if request.retention_time_ms == NO_RETENTION else request.retention_time_ms
 
 
-def _replace_none(response: OffsetCommitResponse, code: int, pace: Pace) -> Generator[None, None, OffsetCommitResponse]:
+def _replace_none(response: OffsetCommitResponse, code: int) -> OffsetCommitResponse:
     """Put `code` on every partition that was accepted: nothing could be stored (OC-14)."""
     for topic in response.topics:
         topic.partitions = [(index, code if known == _NONE else known) for index, known in topic.partitions]
-        if pace.is_over(1 + len(topic.partitions)):
-            yield
     return response
 
 
@@ -112,57 +144,78 @@ def _unsupported(request: OffsetCommitRequest, pace: Pace) -> Generator[None, No
 # -- topics ------------------------------------------------------------------------------------------------------------
 
 
-def _entries(call: Call, request: OffsetCommitRequest, pace: Pace) -> Generator[None, None, list[_Entry]]:
-    """The topics of the request, looked up by name or, since v10, by id (OC-2, OC-17)."""
-    topics, is_by_id, entries = call.cluster.topics, call.version >= _TOPIC_ID_VERSION, list[_Entry]()
-    for each in request.topics:
-        topic = topics.by_id(each.topic_id) if is_by_id else topics.get(each.name)
-        entries.append((each.name, each.topic_id, topic, each.partitions))
-        if pace.is_over():
-            yield
-    return entries
+def _parts(entries: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The entries in parts that are handled without a look at the pace."""
+    return (entries[at : at + _ENTRIES_OF_PART] for at in range(0, len(entries), _ENTRIES_OF_PART))
 
 
-def _is_any_known(entries: list[_Entry], pace: Pace) -> Generator[None, None, bool]:
-    """Whether at least one partition of the request exists."""
+def _size(entries: Sequence[_Entry]) -> int:
+    return len(entries) + sum([len(rows) for _, _, _, rows in entries])
+
+
+def _entries(call: Call, asked: Sequence[OffsetCommitRequestTopic]) -> list[_Entry]:
+    """Topics of the request, looked up by name or, since v10, by id (OC-2, OC-17)."""
+    topics = call.cluster.topics
+    if call.version >= _TOPIC_ID_VERSION:
+        return [(each.name, each.topic_id, topics.by_id(each.topic_id), each.partitions) for each in asked]
+    return [(each.name, each.topic_id, topics.get(each.name), each.partitions) for each in asked]
+
+
+def _is_any_known(entries: Sequence[_Entry]) -> bool:
+    """Whether at least one partition of these exists."""
     for _, _, topic, rows in entries:
         if topic is not None:
             count = len(topic.partitions)
             for row in rows:
                 if 0 <= row[0] < count:
                     return True
-        if pace.is_over(1 + len(rows)):
-            yield
     return False
 
 
-def _answer(
+def _answer(call: Call, entries: list[_Entry], validator: CommitValidator | CommitRejection) -> OffsetCommitResponse:
+    """Validate every partition, entry by entry, and list the codes as Kafka lists them."""
+    if not call.cluster.behaviours.commits_answer_duplicates:
+        return finished(_answer_in_steps(call, entries, validator, _AT_ONCE))
+    topics = _codes(call, entries, validator)
+    if validator.saw_unknown:
+        topics = finished(_merged(topics, _AT_ONCE))
+    return OffsetCommitResponse(topics=topics)
+
+
+def _answer_in_steps(
     call: Call, entries: list[_Entry], validator: CommitValidator | CommitRejection, pace: Pace
 ) -> Generator[None, None, OffsetCommitResponse]:
-    """Validate every partition, entry by entry, and list the codes as Kafka lists them.
-
-    An entry without partitions is left out, unless there is no such topic.
-    """
-    merges = not call.cluster.behaviours.commits_answer_duplicates
+    """The same in steps."""
+    behaviours, topics = call.cluster.behaviours, list[OffsetCommitResponseTopic]()
+    merges = not behaviours.commits_answer_duplicates
     if merges:
-        merges_unknown = not call.cluster.behaviours.commits_answer_unknown_duplicates
+        merges_unknown = not behaviours.commits_answer_unknown_duplicates
         entries = yield from _last_of_each(entries, pace, merges_unknown=merges_unknown)
-    no_topic = _NO_TOPIC_ID if call.version >= _TOPIC_ID_VERSION else _NO_PARTITION
-    topics = []
-    is_unknown = False
-    for name, topic_id, topic, rows in entries:
-        if topic is None:
-            is_unknown = True
-            partitions = [(row[0], no_topic) for row in rows]
-        else:
-            partitions = validator.validate(topic, rows)
-        if rows or topic is None:
-            topics.append(OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=partitions))
-        if pace.is_over(1 + len(rows)):
+    for part in _parts(entries):
+        topics += _codes(call, part, validator)
+        if pace.is_over(_size(part)):
             yield
-    if merges or is_unknown or validator.saw_unknown:
+    if merges or validator.saw_unknown:
         topics = yield from _merged(topics, pace)
     return OffsetCommitResponse(topics=topics)
+
+
+def _codes(
+    call: Call, entries: Sequence[_Entry], validator: CommitValidator | CommitRejection
+) -> list[OffsetCommitResponseTopic]:
+    """What each entry is answered. One without partitions is left out, unless there is no such topic."""
+    no_topic = _NO_TOPIC_ID if call.version >= _TOPIC_ID_VERSION else _NO_PARTITION
+    topics = []
+    for name, topic_id, topic, rows in entries:
+        if topic is None:
+            validator.saw_unknown = True
+            partitions = [(row[0], no_topic) for row in rows]
+        elif rows:
+            partitions = validator.validate(topic, rows)
+        else:
+            continue
+        topics.append(OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=partitions))
+    return topics
 
 
 def _merged(
@@ -265,7 +318,7 @@ def _stored_as_sent(
     if sent != [(topic.name, topic.topic_id, list(topic.partitions)) for topic in response.topics]:
         return []
     validator = shard.commit_validator(call.now, _retention_ms(request))
-    for _, _, topic, rows in finished(_entries(call, request, _AT_ONCE)):
+    for _, _, topic, rows in _entries(call, request.topics):
         if topic is not None:
             validator.validate(topic, rows)
     return validator.accepted
@@ -274,7 +327,7 @@ def _stored_as_sent(
 # -- the group ---------------------------------------------------------------------------------------------------------
 
 
-def _admit(call: Call, request: OffsetCommitRequest) -> tuple[Shard, Group, ErrorCode, bool]:
+def _admit(call: Call, request: OffsetCommitRequest) -> _Admitted:
     """The group that accepts the commit, created if need be; a member's session restarts (OC-5..OC-8, TM-1).
 
     The code is what the commit of a member that is late is refused with unless it had all partitions then (CGO-5), NONE
