@@ -5,7 +5,7 @@ written, all at once. The order of the methods is that of a heartbeat.
 Kafka: the second half of `GroupMetadataManager.streamsGroupHeartbeat`, `TargetAssignmentBuilder`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.events import AssignmentComputed
@@ -22,6 +22,7 @@ from fakebroker.broker.core.groups.streams.states import StatusCode
 from fakebroker.broker.core.groups.streams.sticky_assignor import AssignorMember, AssignorSubtopology, assign
 from fakebroker.broker.core.groups.streams.tasks import NO_TASKS, Tasks
 from fakebroker.broker.core.groups.streams.topology import Topology
+from fakebroker.broker.core.topics import CONSUMER_OFFSETS
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 
@@ -35,6 +36,7 @@ _STANDBY_CONFIG = "num.standby.replicas"
 # A task is four bytes in the target of its member, and eight in what the member has; a batch of records is a mebibyte.
 # A group of one member cannot store more, and each short heartbeat would compute it again.
 MOST_TASKS = 100_000
+_TASK_BYTES = 4
 
 
 class GroupStep:
@@ -206,10 +208,6 @@ class GroupStep:
 
     def _assigned(self, order: Iterable[str], configured: ConfiguredTopology, standbys: int) -> dict[str, Tasks]:
         """The targets of all members. Raises KafkaError for more tasks than could be written."""
-        tasks = sum(each.tasks for each in (configured.subtopologies or {}).values())
-        if tasks > MOST_TASKS:
-            code = ErrorCode.MESSAGE_TOO_LARGE
-            raise KafkaError(error_of_failed_write(code), f"the group has {tasks} tasks, and at most {MOST_TASKS} fit")
         members = {
             member_id: AssignorMember(self.expect(member_id).process_id, self.group.target_of(member_id))
             for member_id in order
@@ -218,7 +216,25 @@ class GroupStep:
             AssignorSubtopology(each.subtopology_id, each.tasks, each.is_stateful)
             for each in (configured.subtopologies or {}).values()
         ]
+        self._check_size(members, subtopologies, standbys)
         return assign(members, subtopologies, standbys)
+
+    def _check_size(
+        self, members: Mapping[str, AssignorMember], subtopologies: Sequence[AssignorSubtopology], standbys: int
+    ) -> None:
+        """Raise KafkaError for more tasks than could be written: to assign them would take a second, for nothing.
+
+        Each task is in the target of one member, and in those of as many others as it has standbys: in other processes.
+        """
+        tasks = sum(each.tasks for each in subtopologies)
+        copies = min(standbys, len({each.process_id for each in members.values()}) - 1)
+        of_standbys = sum(each.tasks * copies for each in subtopologies if each.is_stateful)
+        topic = self.group.host.topics.get(CONSUMER_OFFSETS)
+        most = MOST_TASKS if topic is None else topic.config.log.max_message_bytes // _TASK_BYTES
+        if tasks > MOST_TASKS or tasks + of_standbys > most:
+            most, found = (MOST_TASKS, tasks) if tasks > MOST_TASKS else (most, tasks + of_standbys)
+            code = error_of_failed_write(ErrorCode.MESSAGE_TOO_LARGE)
+            raise KafkaError(code, f"the group has {found} tasks, and at most {most} fit")
 
     def _note_delay(self, detail: str) -> None:
         self.status.append(Status(StatusCode.ASSIGNMENT_DELAYED, detail))
@@ -249,6 +265,7 @@ class GroupStep:
         """
         group = self.group
         before = {member_id: group.members.get(member_id) for member_id in self.members}
+        is_bumped = self.group_epoch > group.group_epoch
         stored = group.write(self.records, self.now, reason) if self.records else group
         if self._has_looked:
             group.configured, group.seen_changes = self._configured, group.host.topics.changes
@@ -256,6 +273,8 @@ class GroupStep:
             stored.described = stored.configured
         if self._initial_delay_ms > 0:
             stored.start_initial_delay(self._initial_delay_ms, self.now)
+        if is_bumped:
+            stored.try_soon(self.now)
         if self._computed is not None:
             stored.host.emit(self._computed)
         for member_id, after in self.members.items():

@@ -4,9 +4,11 @@ What a request does to it is in `heartbeat.py`, `leaving.py` and `group_step.py`
 Kafka: `StreamsGroup`.
 """
 
+from typing import Final
+
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.groups.classic.messages import AnswerJoin, JoinRequest
-from fakebroker.broker.core.groups.host import GroupsHost
+from fakebroker.broker.core.groups.host import GroupsHost, error_of_failed_write
 from fakebroker.broker.core.groups.modern.classic_replacement import replace_with_classic_group
 from fakebroker.broker.core.groups.modern.config import group_config_int
 from fakebroker.broker.core.groups.modern.modern_group import RETRY_MS
@@ -14,8 +16,11 @@ from fakebroker.broker.core.groups.streams.internal_topics import ConfiguredTopo
 from fakebroker.broker.core.groups.streams.member import StreamsMember
 from fakebroker.broker.core.groups.streams.stored_group import StoredGroup
 from fakebroker.broker.core.groups.streams.tasks import Task
-from fakebroker.protocol.errors import KafkaError
+from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+
+LONGEST_RETRY_MS: Final = 60_000
+_TOO_LARGE: Final = error_of_failed_write(ErrorCode.MESSAGE_TOO_LARGE)
 
 
 class StreamsGroup(StoredGroup):
@@ -36,6 +41,7 @@ class StreamsGroup(StoredGroup):
         self.endpoint_epoch = 0
         self.shutdown_member_id: str | None = None
         self.initial_delay = Deadline(self._on_initial_delay, self)
+        self._retry_ms = RETRY_MS  # after which a target that could not be stored is computed again
 
     def existing_count(self, topic: str) -> int | None:
         """The number of partitions of a topic, None if it does not exist."""
@@ -79,6 +85,12 @@ class StreamsGroup(StoredGroup):
         if self.initial_delay.due_ms is None:
             self.mono.arm(self.initial_delay, now.mono_ms + delay_ms)
 
+    def try_soon(self, now: Instant) -> None:
+        """The group has changed: a first target that was too large for the log may fit now."""
+        if self._retry_ms > RETRY_MS and self.initial_delay.due_ms is not None:
+            self._retry_ms = RETRY_MS
+            self.mono.arm(self.initial_delay, now.mono_ms + RETRY_MS)
+
     @property
     def in_initial_delay(self) -> bool:
         """Whether the first target assignment waits for further members."""
@@ -90,14 +102,22 @@ class StreamsGroup(StoredGroup):
         self.initial_delay.end()
 
     def _on_initial_delay(self, now: Instant) -> None:
-        """Compute the target that waited, without any heartbeat (STE-3)."""
+        """Compute the target that waited, without any heartbeat (STE-3).
+
+        One that is too large for the log will be so the next time: the pause doubles, as long as the group is the same.
+        MOCK: Kafka tries every 500 ms, in a thread that serves one partition of groups.
+        """
         from fakebroker.broker.core.groups.streams.group_step import compute_delayed_target
 
         self.initial_delay.disarm()
         try:
             compute_delayed_target(self, now)
-        except KafkaError:  # it cannot be stored
-            self.mono.arm(self.initial_delay, now.mono_ms + RETRY_MS)
+        except KafkaError as error:  # it cannot be stored
+            self.mono.arm(self.initial_delay, now.mono_ms + self._retry_ms)
+            if error.code is _TOO_LARGE:
+                self._retry_ms = min(2 * self._retry_ms, LONGEST_RETRY_MS)
+        else:
+            self._retry_ms = RETRY_MS
 
     def remove_member(self, member_id: str, now: Instant, reason: str) -> None:
         """Remove a member; see `leaving.remove_member`."""

@@ -3,10 +3,13 @@
 import pytest
 
 from fakebroker.broker.core.events import AssignmentComputed, GroupEpochBumped
+from fakebroker.broker.core.groups.streams import group_step
 from fakebroker.broker.core.groups.streams.states import GroupState
 from fakebroker.broker.core.groups.streams.tasks import NO_TASKS
-from fakebroker.protocol.errors import ErrorCode
+from fakebroker.broker.core.topics import CONSUMER_OFFSETS
+from fakebroker.protocol.errors import ErrorCode, KafkaError
 from tests.support.streams_groups import STATEFUL, OneStreamsGroup, tasks
+from tests.support.time import START
 
 
 def two_members(**settings: object) -> OneStreamsGroup:
@@ -266,3 +269,42 @@ def test_the_end_of_a_group_ends_its_timers() -> None:
 
     assert group.is_dead
     assert one.wait(60_000) == 0
+
+
+@pytest.mark.rules("STE-3")
+def test_a_first_target_that_is_too_large_is_not_tried_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each try may take a second: the pause doubles, until the group changes."""
+    tried: list[int] = []
+
+    def assign(*_: object) -> None:
+        tried.append(one.now.mono_ms - START.mono_ms)
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "it is too large")
+
+    monkeypatch.setattr(group_step, "assign", assign)
+    one = OneStreamsGroup({"group.streams.initial.rebalance.delay.ms": 3_000})
+    one.join("a")
+    one.join("b")
+    one.wait(8_000)
+    assert tried == [3_000, 3_500, 4_500, 6_500]
+
+    one.join("c")  # the next would be at 10,500
+    one.wait(2_000)
+    assert tried[4:] == [8_500, 9_000, 10_000]
+    monkeypatch.undo()
+    one.wait(2_000)
+    assert not one.group.in_initial_delay
+    assert {len(each) for each in one.target().values()} == {1, 2}
+
+
+def test_standbys_count_for_what_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task is in the target of each member that has it: more than the log takes are not assigned at all."""
+    one = OneStreamsGroup()
+    one.configure(num_standby_replicas=2)
+    one.create("c", 4)
+    one.join("a", STATEFUL)
+    topic = one.cluster.topics.get(CONSUMER_OFFSETS)
+    assert topic is not None
+    monkeypatch.setattr(group_step, "assign", lambda *_: pytest.fail("it is assigned"))
+    monkeypatch.setattr(group_step, "_TASK_BYTES", topic.config.log.max_message_bytes // 7)
+    with pytest.raises(KafkaError, match="the group has 8 tasks, and at most 7 fit"):
+        one.join("b", STATEFUL)
