@@ -135,6 +135,8 @@ class Route:
             self._decode_in_steps = self.request.stepwise_decoder(self.version)
         try:
             request, _ = yield from self._decode_in_steps(frame, offset)
+        except MemoryError:
+            raise CloseConnection(f"there is no memory for its {len(frame)} bytes") from None
         except Exception as error:
             raise CloseConnection(str(decode_failure(self.request, self.version, frame, error))) from None
         return request

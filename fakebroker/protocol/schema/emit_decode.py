@@ -27,7 +27,7 @@ Three things make it fast, and the emitter (`Decoder`) keeps a piece of state fo
 from struct import calcsize
 
 from fakebroker.protocol.schema.message import Declaration, Message
-from fakebroker.protocol.schema.runtime import REPLACED, array_reader
+from fakebroker.protocol.schema.runtime import MAX_ENTRIES, REPLACED, array_reader
 from fakebroker.protocol.schema.source import FunctionSource, field_targets, format_paths
 from fakebroker.protocol.schema.types import STRING, ArrayOf, FieldSpec, Primitive
 
@@ -38,7 +38,8 @@ NUMBERS_PER_STEP = 1 << 20
 def write_decoder(message: type[Message], version: int, *, in_steps: bool = False) -> FunctionSource:
     """The source of `decode(data, p) -> (message, end position)`.
 
-    With `in_steps` it is a generator function that yields each `BYTES_PER_STEP` of an array, and returns that.
+    With `in_steps` it is a generator function that yields each `BYTES_PER_STEP` of an array, and returns that. It reads
+    MAX_ENTRIES of all arrays together, at most: each takes up to 600 bytes of memory, and there is the answer.
     """
     source = FunctionSource(f"{message.__name__} v{version} decode{' in steps' * in_steps}")
     source.use("new", object.__new__)
@@ -67,7 +68,7 @@ class Decoder:
         self.source.add("def decode(data, p):")
         self.source.depth = 1
         if self.in_steps:
-            self.source.add(f"mark = p + {BYTES_PER_STEP}")
+            self.source.add(f"mark, left = p + {BYTES_PER_STEP}, {MAX_ENTRIES}")
         self.struct(message, "o", "")
         self.emit_advance()
         if not self.flexible:  # else the count of tags, read last, proves that nothing was cut short
@@ -284,6 +285,9 @@ class Decoder:
             self.source.add(f"{n} -= 1")
         self.source.add(f"if {n} > len({self.data}) - {self.p}:")
         self.source.add(f"    raise {self.source.helper('too_long')}({n}, {self.data}, {self.p})", path)
+        if self.in_steps:
+            self.source.add(f"left -= {n}")
+            self.source.add(f"if left < 0: raise {self.source.helper('too_many')}()", path)
         self.elements(kind.element, n, target, path)
         if nullable:
             self.source.depth -= 1

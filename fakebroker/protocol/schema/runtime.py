@@ -13,6 +13,7 @@ from fakebroker.protocol.schema.pieces import whole as whole  # a helper of enco
 
 # Kafka rejects longer strings in every version, also where the length is a varint.
 MAX_STRING_BYTES = 32767
+MAX_ENTRIES = 500_000  # of all lists of a message that is read in steps
 MAX_MESSAGE_BYTES = 256 << 20  # of one without records
 MAX_TAGS = (
     10_000  # fields of one tagged section; messages declare up to six, and Kafka reads any number of unknown ones
@@ -143,6 +144,11 @@ def null_error() -> WireError:
 def too_long(length: int, data: bytes, position: int) -> WireError:
     """The error for a length that the rest of the input cannot hold."""
     return WireError(f"a length of {length}, but only {max(0, len(data) - position)} bytes are left")
+
+
+def too_many() -> WireError:
+    """The error for lists that have more entries than are read."""
+    return WireError(f"all lists together have more than {MAX_ENTRIES} entries")
 
 
 def wrong_tag_size(taken: int, data: bytes) -> WireError:
