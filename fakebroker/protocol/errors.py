@@ -206,6 +206,7 @@ _RETRIABLE = frozenset(
 
 
 MAX_NAME_CHARS = 200  # of a client's name in a text
+MAX_TOPIC_CHARS = 249  # of a topic's name
 
 
 def error_name(code: int) -> str:
@@ -216,6 +217,14 @@ def error_name(code: int) -> str:
 def shown(name: str) -> str:
     """A name as texts quote it; the beginning of a long one, so that the text can always be written."""
     return repr(name) if len(name) <= MAX_NAME_CHARS else f"{name[:MAX_NAME_CHARS]!r}..."
+
+
+def cut(name: str) -> str:
+    """A name as it stands in Kafka's texts; the beginning of one that is longer than a topic's can be.
+
+    A request may name it once, and an answer say it for each of a hundred thousand partitions.
+    """
+    return name if len(name) <= MAX_TOPIC_CHARS else f"{name[:MAX_NAME_CHARS]}..."
 
 
 LIKE, ABOUT_AS_LIKE = 0.6, 0.2  # of the measure of difflib, by which 1.0 is the same text

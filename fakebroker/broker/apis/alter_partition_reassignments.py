@@ -12,7 +12,7 @@ from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.elections import MOVES_PER_STEP, cost_of_move, reassign
 from fakebroker.broker.core.topic_rules import check_assignments
 from fakebroker.broker.core.topics import Partition
-from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.errors import ErrorCode, KafkaError, cut
 from fakebroker.protocol.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -114,5 +114,5 @@ def _checked(call: Call, name: str, entry: ReassignablePartition, keep_length: b
 def _unknown(call: Call, name: str, index: int) -> str:
     """Kafka's text about a partition that does not exist."""
     if call.cluster.topics.get(name) is None:
-        return f"Unable to find a topic named {name}."
+        return f"Unable to find a topic named {cut(name)}."
     return f"Unable to find partition {name}:{index}."

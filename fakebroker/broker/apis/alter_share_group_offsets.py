@@ -5,7 +5,7 @@ from fakebroker.broker.core.groups.share.initialization import Codes
 from fakebroker.broker.core.groups.share.offsets import alter_offsets
 from fakebroker.broker.core.share_state.states import SharePartition
 from fakebroker.broker.core.topics import Topic
-from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.errors import ErrorCode, KafkaError, cut
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.alter_share_group_offsets import (
@@ -68,7 +68,7 @@ def _response(group_id: str, topics: list[_Entry], codes: Codes, pace: Pace) -> 
         for partition in entry.partitions:
             index = partition.partition_index
             code = codes.get(SharePartition(group_id, topic_id, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            message = f"{entry.topic_name}-{index}: {code.name}" if code else None
+            message = f"{cut(entry.topic_name)}-{index}: {code.name}" if code else None
             partitions.append(_Answered(partition_index=index, error_code=code, error_message=message))
             if pace.is_over():
                 yield

@@ -2,7 +2,7 @@
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.topic_rules import check_name
-from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.errors import MAX_TOPIC_CHARS, ErrorCode, KafkaError, shown
 from fakebroker.protocol.wire.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -51,6 +51,8 @@ def _producers(call: Call, name: str, index: int) -> list[ProducerState]:
 
     Raises KafkaError: INVALID_TOPIC_EXCEPTION, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER.
     """
+    if len(name) > MAX_TOPIC_CHARS:  # each partition gets the text
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{shown(name)} has {len(name)} characters")
     check_name(name)
     topic = call.cluster.topics.get(name)
     if topic is None:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from fakebroker.broker.core.share_state.states import NO_STATE, CodeAnswer, SharePartition, ShareState, StateAnswer
-from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.errors import ErrorCode, KafkaError, cut
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class _Questions(Generic[Answer]):
         """Returns how many batches are stored of the partition."""
 
         def answered(code: ErrorCode, state: ShareState, _now: Instant) -> None:
-            done(Outcome(key.partition, code, f"{key}: {code.name}" if code else None, state))
+            done(Outcome(key.partition, code, f"{cut(str(key))}: {code.name}" if code else None, state))
 
         try:
             shard = self._call.node.share_coordinator.shard(str(key), self._call.now)

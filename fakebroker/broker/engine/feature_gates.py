@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from fakebroker.broker.apis.call import Call, Repeat
+from fakebroker.broker.apis.call import Call, Repeat, Steps
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema.message import with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
@@ -37,7 +37,9 @@ def gate(route: "Route") -> "Route":
     feature, handle, repeat = FEATURES[route.api_key], route.handle, route.repeat
 
     def gated(call: Call, request: "Message") -> "Message | None":
-        return _refusal(route, request) if call.cluster.features.is_off(feature) else handle(call, request)
+        if call.cluster.features.is_off(feature):
+            return call.work(_refusal(route, request))
+        return handle(call, request)
 
     def gated_repeat(call: Call, request: "Message", response: "Message") -> Repeat | None:
         assert repeat is not None
@@ -52,6 +54,6 @@ def gate(route: "Route") -> "Route":
     return route
 
 
-def _refusal(route: "Route", request: "Message") -> "Message":
-    response = route.error_response(request, ErrorCode.UNSUPPORTED_VERSION)
+def _refusal(route: "Route", request: "Message") -> Steps["Message"]:
+    response = yield from route.error_in_steps(request, ErrorCode.UNSUPPORTED_VERSION)
     return with_fields(response, error_message="the feature is off") if route.api_key in _WITH_TEXT else response

@@ -88,6 +88,6 @@ class Access:
             self._api,
             call.node.id,
             call.connection_id,
-            call.client_id,
+            None if call.client_id is None else call.client_id[:MAX_CHARACTERS],
         )
         call.cluster.outbox.append(event)
