@@ -16,6 +16,11 @@ NAMES = [each.name for each in APIS.values()]
 FEW, MANY = 300, 900
 FRAME_BYTES = 1_000_000
 MAX_CALLS = 5_000_000  # of a turn: less than a second
+MAX_CALLS_REFUSED = 1_500_000  # the same for a client without rights
+NOT_REFUSED_IN_STEPS = {  # APIs of which a turn takes more
+    "Produce": "partitions of one topic that are refused get their offsets in one turn: 0.4 s for each MB",
+    "StreamsGroupHeartbeat": "a topology has 20,000 parts at most",
+}
 SCALE = 100  # the counts are so much smaller than those of a frame of 1 MB; so are the steps
 
 
@@ -51,4 +56,5 @@ def test_no_turn_takes_all_entries(name: str, user: str | None) -> None:
             dearest_turn(name, version, target, count, user) for count in (FEW, MANY)
         )
         calls = (many - few) / (many_bytes - few_bytes) * FRAME_BYTES
-        assert calls < MAX_CALLS, (target, few, many, many_bytes)
+        most = MAX_CALLS if user is None or name in NOT_REFUSED_IN_STEPS else MAX_CALLS_REFUSED
+        assert calls < most, (target, few, many, many_bytes)

@@ -21,7 +21,6 @@ SCALE = 100  # requests are so much shorter than in an attack; so are steps
 MOST_CALLS = 300_000  # of a turn for each MB of the request: some 0.06 s
 LEFT = {  # APIs of which a turn takes more
     "Produce": "what is to be appended is planned in one turn: 0.16 s for each MB",
-    "ConsumerGroupDescribe": "while it is off, all groups are refused in one turn",
 }
 THING = NAME.format(0)  # topic and group, which all entries name
 SENT: dict[str, Any] = {  # what would be refused as a whole otherwise

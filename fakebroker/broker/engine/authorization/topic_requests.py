@@ -99,6 +99,7 @@ def read_allowed(authorized: "Fetch") -> Generator[None, None, None]:
     """Fetch: READ on each topic, those of the session too; of a broker CLUSTER_ACTION."""
     call, request, access = authorized.call, authorized.request, authorized.access
     replica_id = request.replica_state.replica_id if call.version >= 15 else request.replica_id
+    hidden: list[str | None]
     if replica_id >= 0:
         is_allowed = access.may_cluster(Operation.CLUSTER_ACTION)
         hidden = [] if is_allowed else _topics_read(authorized)
