@@ -42,6 +42,8 @@ def unsecured_login(token: str, now_ms: int) -> Login:
     name = claims.get("sub")
     if not isinstance(name, str) or not name.strip():
         raise InvalidToken("it has no principal")
+    if not isinstance(claims.get("scope"), str | list | None):
+        raise InvalidToken("its scope is neither a text nor a list")
     ends_ms, issued_ms = time_ms(claims, "exp"), time_ms(claims, "iat")
     if ends_ms is None:
         raise InvalidToken("it has no expiry time (exp)")
@@ -81,13 +83,18 @@ def subject_of(token: str) -> str:
 def json_object(part: str) -> dict[str, Any]:
     """The object in one part of a token. Raises InvalidToken."""
     try:
-        value = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+        value = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)), parse_constant=_refuse_constant)
         json.dumps(value, ensure_ascii=False).encode()  # JSON can say "\\ud800", which is no text that can be sent on
     except (Base64Error, ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise InvalidToken("one of its parts is not a JSON object")
     return value
+
+
+def _refuse_constant(name: str) -> None:
+    """Raise ValueError: NaN and the infinities are Python's, and no JSON."""
+    raise ValueError(f"{name} is no JSON")
 
 
 def time_ms(claims: dict[str, Any], name: str) -> int | None:

@@ -51,6 +51,8 @@ def test_a_good_token_names_the_principal_and_ends_the_login() -> None:
         message(sub="alice", exp="soon"),
         message(sub="alice", exp=NOW_S + 60, iat=NOW_S + 1),
         message(sub="a" * 1_001, exp=NOW_S + 60),
+        message(sub="alice", exp=NOW_S + 60, scope=5),
+        message(sub="alice", exp=NOW_S + 60, weight=float("nan")),
         message("RS256", sub="alice", exp=NOW_S + 60),
         b"n,,\x01auth=Bearer nonsense\x01\x01",
     ],
