@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Event
 
 from fakebroker.protocol.errors import FakebrokerError
@@ -22,6 +22,7 @@ from fakebroker.scenarios.conformance.warming import warm
 
 JOBS = 2
 MAX_PLAYS = 3  # of a case that has a broker of its own
+_LOOK_S = 0.5  # a signal that comes right before a wait does not end it: Python hears of it after the wait
 MAX_BROKERS = 8  # for the cases of a group, if one after the other stops answering
 _Settings = tuple[tuple[str, str], ...]
 
@@ -68,7 +69,10 @@ class OnFresh:
                     future.add_done_callback(lambda _: results.put(None))
                 left = len(futures)
                 while left:
-                    result = results.get()
+                    try:
+                        result = results.get(timeout=_LOOK_S)
+                    except Empty:
+                        continue
                     if result is None:
                         left -= 1
                     else:
