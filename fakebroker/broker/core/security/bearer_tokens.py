@@ -93,8 +93,8 @@ def json_object(part: str) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> None:
-    """Raise ValueError: NaN and the infinities are Python's, and no JSON."""
-    raise ValueError(f"{name} is no JSON")
+    """Raise ValueError: NaN and the infinities are Python's, and not JSON."""
+    raise ValueError(f"{name} is not JSON")
 
 
 def time_ms(claims: dict[str, Any], name: str) -> int | None:
