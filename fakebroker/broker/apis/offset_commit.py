@@ -73,12 +73,10 @@ def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse | N
 
 def _in_steps(call: Call, request: OffsetCommitRequest, pace: Pace) -> Steps[OffsetCommitResponse]:
     """The same for very many entries. The group is asked in the last step: it may change before."""
-    entries, is_any_known = list[_Entry](), False
-    for part in _parts(request.topics):
-        found = _entries(call, part)
-        entries += found
-        is_any_known = is_any_known or _is_any_known(found)
-        if pace.is_over(_size(found)):
+    entries, is_any_known = _entries(call, request.topics), False  # rights were judged by what ids mean now
+    for part in _parts(entries):
+        is_any_known = is_any_known or _is_any_known(part)
+        if pace.is_over(_size(part)):
             yield
     if not is_any_known:
         return (yield from _answer_in_steps(call, entries, CommitRejection(), pace))

@@ -4,12 +4,15 @@ from typing import Any
 
 import pytest
 
+from fakebroker.broker.apis import offset_commit
 from fakebroker.broker.engine.authorization import access
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.wire.messages.delete_topics import DeleteTopicState
 from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
+from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
+from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchRequestGroup
 from fakebroker.protocol.wire.messages.produce import PartitionProduceData, TopicProduceData
 from tests.support.engine import SimEngine
 from tests.support.frames import request
@@ -132,3 +135,26 @@ def test_metadata_makes_anew_what_is_deleted_meanwhile_with_create_only(
         deleted_at += 1
     assert made == {may_create}
     assert deleted_at > 4
+
+
+@pytest.mark.rules("AU-6", "OC-17")
+def test_nothing_is_committed_for_a_topic_that_is_made_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its id was unknown when rights were judged, and needed none; it stays unknown to the commit."""
+    for name in ("MAX_AT_ONCE", "ENTRIES_PER_STEP", "_ENTRIES_OF_PART"):
+        monkeypatch.setattr(offset_commit, name, STEP)
+    row = (0, 4711, -1, -1, "")
+    topics = [OffsetCommitRequestTopic(topic_id=each, partitions=[row]) for each in [*IDS, secret_id()]]
+    fields: dict[str, Any] = {"group_id": "g", "generation_id_or_member_epoch": -1, "topics": topics}
+    data, steps = request("OffsetCommit", 10, **fields), 0
+    while True:
+        lab = guarded_lab()
+        allow(lab, "READ", "GROUP", "g")
+        if played(lab, "alice", data, steps, "OffsetCommit", 10) is None:
+            break
+        steps += 1
+        answer = client_of(lab, "root").ask(
+            "OffsetFetch", 9, groups=[OffsetFetchRequestGroup(group_id="g", topics=None)]
+        )
+        assert answer.groups[0].topics == []
+        assert lab.engine.errors == []
+    assert steps > 4
