@@ -5,7 +5,7 @@ Work is a generator that yields after each step, so that others have their turn 
 
 from collections.abc import Callable, Generator, Iterable
 from enum import IntEnum
-from typing import TypeVar
+from typing import Final, TypeVar
 
 T = TypeVar("T")
 
@@ -57,6 +57,10 @@ class Pace:
                 return False
         self._left, self._ends_s = self._units_per_step, None
         return True
+
+
+AT_ONCE: Final = Pace(1 << 62)
+"""The pace of steps that are few: none of them ends."""
 
 
 def kept(

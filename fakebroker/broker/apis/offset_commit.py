@@ -20,7 +20,7 @@ from fakebroker.broker.core.groups.group import Group
 from fakebroker.broker.core.offsets.commit_validator import CommitRejection, CommitRow, CommitValidator
 from fakebroker.broker.core.topics import Topic
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace, finished
+from fakebroker.protocol.pace import AT_ONCE, Pace, finished
 from fakebroker.protocol.records.offsets_topic import PARTITION, TOPIC, StoredOffset
 from fakebroker.protocol.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -34,7 +34,6 @@ NO_RETENTION: Final = -1
 ENTRIES_PER_STEP: Final = 5_000  # topics and partitions
 MAX_AT_ONCE: Final = ENTRIES_PER_STEP  # of which a request is handled in one step
 _ENTRIES_OF_PART: Final = 100
-_AT_ONCE: Final = Pace(1 << 62)
 _ZOOKEEPER_VERSION = 0
 _COMMIT_TIMESTAMP_VERSION = 1
 _UNKNOWN_GROUP_VERSION = 9
@@ -62,7 +61,7 @@ def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse | N
     if not _is_any_known(entries):
         return _answer(call, entries, CommitRejection())  # without asking the coordinator (OC-3)
     if call.version == _ZOOKEEPER_VERSION:
-        return finished(_unsupported(request, _AT_ONCE))
+        return finished(_unsupported(request, AT_ONCE))
     try:
         admitted = _admit(call, request)
         validator = admitted[0].commit_validator(call.now, _retention_ms(request))
@@ -173,10 +172,10 @@ def _is_any_known(entries: Sequence[_Entry]) -> bool:
 def _answer(call: Call, entries: list[_Entry], validator: CommitValidator | CommitRejection) -> OffsetCommitResponse:
     """Validate every partition, entry by entry, and list the codes as Kafka lists them."""
     if not call.cluster.behaviours.commits_answer_duplicates:
-        return finished(_answer_in_steps(call, entries, validator, _AT_ONCE))
+        return finished(_answer_in_steps(call, entries, validator, AT_ONCE))
     topics = _codes(call, entries, validator)
     if validator.saw_unknown:
-        topics = finished(_merged(topics, _AT_ONCE))
+        topics = finished(_merged(topics, AT_ONCE))
     return OffsetCommitResponse(topics=topics)
 
 

@@ -17,7 +17,7 @@ from fakebroker.broker.core.offsets.commit_validator import is_metadata_too_larg
 from fakebroker.broker.core.transactions.membership import ask_coordinator
 from fakebroker.broker.core.transactions.producer import Producer
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace, finished
+from fakebroker.protocol.pace import AT_ONCE, Pace, finished
 from fakebroker.protocol.records.offsets_topic import PARTITION, TOPIC, StoredOffset, TopicPartition, stored_offset
 from fakebroker.protocol.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -29,7 +29,6 @@ from fakebroker.protocol.wire.messages.txn_offset_commit import (
 
 ENTRIES_PER_STEP: Final = 2_000  # topics and partitions
 MAX_AT_ONCE: Final = ENTRIES_PER_STEP  # of which a request is handled in one step
-_AT_ONCE: Final = Pace(1 << 62)
 _FIRST_LOADING_VERSION = 2
 _FIRST_ABORTABLE_VERSION = 4
 _FIRST_TV2_VERSION = 5
@@ -43,7 +42,7 @@ def handle(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitRespon
     topics = request.topics
     if len(topics) + sum([len(topic.partitions) for topic in topics]) > MAX_AT_ONCE:
         return call.work(_in_steps(call, request, call.pace(ENTRIES_PER_STEP)))
-    return finished(_in_steps(call, request, _AT_ONCE))
+    return finished(_in_steps(call, request, AT_ONCE))
 
 
 def _in_steps(call: Call, request: TxnOffsetCommitRequest, pace: Pace) -> Steps[TxnOffsetCommitResponse]:
@@ -179,7 +178,7 @@ def _commit(
         shard.commit_pending(group, (request.producer_id, request.producer_epoch), offsets, call.now)
     except KafkaError as error:
         return (yield from _replace_none(response, error.code, pace))
-    return when_replicated(call, shard, response, lambda code: finished(_replace_none(response, code, _AT_ONCE)))
+    return when_replicated(call, shard, response, lambda code: finished(_replace_none(response, code, AT_ONCE)))
 
 
 def _replace_none(

@@ -83,17 +83,13 @@ def failure_sent(
         yield from _error_sent(connection, route, request, code)
 
 
-def send_error(connection: "Connection", route: Route, request: "Message | None", code: ErrorCode) -> None:
+def _error_sent(
+    connection: "Connection", route: Route, request: "Message | None", code: ErrorCode
+) -> Generator[None, None, None]:
     """Answer the request in work by the API's own error answer, as far as it has one (AV-10).
 
     What was done for another answer, and only for it, is undone first.
     """
-    finished(_error_sent(connection, route, request, code))
-
-
-def _error_sent(
-    connection: "Connection", route: Route, request: "Message | None", code: ErrorCode
-) -> Generator[None, None, None]:
     _undo(connection)
     is_long = len(connection.frame) > connection.engine.long_list_bytes
     try:

@@ -11,6 +11,7 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
+from fakebroker.protocol.errors import MAX_TOPIC_CHARS
 from fakebroker.protocol.schema.types import Entity
 from fakebroker.scenarios.comparison.fields import names_of_fields
 from fakebroker.scenarios.playing.matching import is_matcher
@@ -18,7 +19,6 @@ from fakebroker.scenarios.script import Scenario, Step
 
 Json = Any
 
-MAX_NAME_CHARS = 249  # of a topic
 INTERNAL = "__"  # how the names of Kafka's own topics begin
 _NAMES: tuple[Entity, ...] = ("groupId", "topicName", "transactionalId", "coordinatorKey")
 _STEPS = frozenset({"group", "groups", "topic", "topics"})  # what steps call them
@@ -71,7 +71,7 @@ def without_suffix(text: str, suffix: str) -> str:
 
 def _can_be_longer(name: str, suffix: str) -> bool:
     is_other = name.startswith(("$", INTERNAL))  # what a step has saved, or a topic of Kafka's own
-    return name != "" and not is_other and len(name) + len(suffix) <= MAX_NAME_CHARS
+    return name != "" and not is_other and len(name) + len(suffix) <= MAX_TOPIC_CHARS
 
 
 class _Renamer:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from fakebroker.broker.core.logs.pending_batches import DeferredRecords, Pair
+from fakebroker.protocol.errors import MAX_TOPIC_CHARS
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.batch_format import HEADER_BYTES
 from fakebroker.protocol.records.offsets_codec import Format, group_key, group_value, offset_keys, offset_value
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 _NOTHING: Final[dict[int, StoredOffset]] = {}
 _ROOM_BYTES = 1024  # more than everything else in a batch with one group
-_LONGEST_TOPIC = 249  # characters
 _LONGEST_RECORD_HEAD = 32  # bytes of a record beside key and value
 # What values take in CPython 3.11, measured: they need to be right on the average only, and the same everywhere.
 _WRITE_BYTES = 380
@@ -104,7 +104,7 @@ class OffsetCommits:
 
     def is_larger_than(self, limit_bytes: int) -> bool:
         """Whether the batch would be larger. It is built only if an upper bound from the values is too large."""
-        names = _LONGEST_TOPIC + len(self.group_id)
+        names = MAX_TOPIC_CHARS + len(self.group_id)
         longest = len(self.offsets) * (4 * names + 64) + 4 * sum([len(stored[METADATA]) for stored in self.offsets])
         return longest + _ROOM_BYTES > limit_bytes and self.size_bytes() > limit_bytes
 

@@ -19,7 +19,7 @@ from fakebroker.broker.engine.error_response import (
     getter,
     value_of,
 )
-from fakebroker.broker.engine.faults.naming import NOTHING, Named, named_by, named_in, names_in, names_of
+from fakebroker.broker.engine.faults.naming import NOTHING, Named, named_by, named_in, names_in, names_of, topic_named
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.pace import Pace, finished
 from fakebroker.protocol.schema import ZERO_UUID, Message
@@ -199,12 +199,7 @@ def names_with_session(call: "Call", request: Message | None) -> Iterator[Named]
         return names_of(request, topics)
     if not named:
         return iter((NOTHING,))
-    return (Named(topic=_name_of(*each, topics), partition=index) for (_, index), each in named.items())
-
-
-def _name_of(name: str, topic_id: bytes, topics: "Topics") -> str | None:
-    topic = None if name else topics.by_id(topic_id)
-    return name or (None if topic is None else topic.name)
+    return (Named(topic=topic_named(*each, topics), partition=index) for (_, index), each in named.items())
 
 
 def named_with_session(call: "Call", request: Message | None) -> "dict[SessionPartition, NameAndId] | None":

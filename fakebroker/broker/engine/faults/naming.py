@@ -131,11 +131,15 @@ def named_by(declaration: type[Declaration], entry: Entry, named: Named, topics:
 def _topic(declaration: type[Declaration], entry: Entry, topics: "Topics") -> str | None:
     by_name, by_id = field_of(declaration, "topicName"), field_of(declaration, "topicId")
     name: str | None = None if by_name is None else value_in(declaration, entry, by_name)
-    topic_id = None if name or by_id is None else value_in(declaration, entry, by_id)
-    if topic_id:
-        topic = topics.by_id(topic_id)
-        return None if topic is None else topic.name
-    return name
+    return topic_named(name, None if name or by_id is None else value_in(declaration, entry, by_id), topics)
+
+
+def topic_named(name: str | None, topic_id: bytes | None, topics: "Topics") -> str | None:
+    """The topic of that name, or else of that id; None for an id that no topic has."""
+    if name or not topic_id:
+        return name
+    topic = topics.by_id(topic_id)
+    return None if topic is None else topic.name
 
 
 def _walk(declaration: type[Declaration], entry: Entry, named: Named, topics: "Topics") -> Iterator[Named]:
