@@ -30,6 +30,7 @@ from fakebroker.broker.core.logs.produce_validation import (
 from fakebroker.broker.core.logs.request_scans import SHORT_BATCH_BYTES, RequestScans
 from fakebroker.broker.core.logs.unloaded_segments import before_append, has_unloaded
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.record_scan import LongScan
 from fakebroker.protocol.wire.layout import AnswerTemplate
 from fakebroker.protocol.wire.messages.produce import (
@@ -67,6 +68,10 @@ _NO_LEADER = LeaderIdAndEpoch()  # shared, never changed
 PARTITIONS_PER_STEP = 5_000  # with batches that cost nothing, such as empty ones
 
 
+_Topics = dict[tuple[str, bytes], "Topic | None"]
+"""What the topics of a request stand for, by name and id."""
+
+
 class _Part(NamedTuple):
     """One partition of a request: where its batch goes, or the error for it (then `partition` is None)."""
 
@@ -90,26 +95,31 @@ class _Plan(NamedTuple):
 
 
 def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
-    """Append to each partition on its own: an error of one leaves the others as they are (PD-24).
+    """Append to each partition on its own: an error of one leaves the others as they are (PD-24)."""
+    # In one step, and before any other: the client's rights were judged by what the topics' ids stand for now.
+    topics = {(entry.name, entry.topic_id): _topic(call, entry) for entry in request.topic_data}
+    return call.work(_in_steps(call, request, topics), must_finish=True)
+
+
+def _in_steps(call: Call, request: ProduceRequest, topics: _Topics) -> Steps[ProduceResponse]:
+    """Plan, and append.
 
     For transactional batches the transaction coordinator may have to be asked first; the request is parked meanwhile.
     """
-    plan = _plan(call, request)
+    plan = yield from _plan(call, request, topics)
     if request.transactional_id is None:
-        return call.work(_each_partition(call, request, plan), must_finish=True)
+        return (yield from _each_partition(call, request, plan))
     batches = [(part.partition, part.batch) for topic in plan.parts for part in topic if part.partition is not None]
     transaction = ProducedTransaction(call, request.transactional_id, batches)
-    if transaction.has_several_producers:
-        failure = AppendErrorContent(
-            ErrorCode.INVALID_PRODUCER_ID_MAPPING,
-            "the request has batches of several producers",
-            show_message=True,
-        )
-        plan = plan.failed(failure)
-    steps = _each_partition(call, request, plan, transaction)
     if not transaction.has_several_producers:
-        steps = _after_question(call, transaction, steps)
-    return call.work(steps, must_finish=True)
+        steps = _each_partition(call, request, plan, transaction)
+        return (yield from _after_question(call, transaction, steps))
+    failure = AppendErrorContent(
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+        "the request has batches of several producers",
+        show_message=True,
+    )
+    return (yield from _each_partition(call, request, plan.failed(failure), transaction))
 
 
 def repeat(call: Call, request: ProduceRequest, response: ProduceResponse) -> Repeat | None:
@@ -145,20 +155,35 @@ def repeat(call: Call, request: ProduceRequest, response: ProduceResponse) -> Re
     return answer
 
 
-def _plan(call: Call, request: ProduceRequest) -> _Plan:
-    """What to append where, after the checks of the request as a whole and of each partition's records."""
-    entries = _merged(request.topic_data)
+def _plan(call: Call, request: ProduceRequest, topics: _Topics) -> Generator[None, None, _Plan]:
+    """What to append where, after the checks of the request as a whole and of each partition's records; in steps.
+
+    If a partition comes twice, its last batch is appended (PD-26).
+    """
+    pace = call.pace(PARTITIONS_PER_STEP)
+    entries = yield from _merged(request.topic_data, pace)
     if call.cluster.behaviours.unreadable_requests_close:
-        check_readable(data.records for entry in entries for data in entry.partition_data)
-    request_error = first_request_error(
+        yield from check_readable((data.records for entry in entries for data in entry.partition_data), pace)
+    request_error = yield from first_request_error(
         (data.records for entry in entries for data in entry.partition_data),
+        pace,
         has_transactional_id=request.transactional_id is not None,
     )
-    parts = [_parts(call, entry, request_error) for entry in entries]
-    if request_error is None and any(is_header_truncated(part.batch) for topic in parts for part in topic):
-        failure = AppendErrorContent(ErrorCode.UNKNOWN_SERVER_ERROR, "the batch has no producer id")
-        parts = [_parts(call, entry, failure) for entry in entries]
-    return _Plan(entries, parts)
+    parts: list[list[_Part]] = []
+    is_any_truncated = False
+    for entry in entries:
+        topic = topics[entry.name, entry.topic_id]
+        parts.append([])
+        for index, records in {data.index: data.records for data in entry.partition_data}.items():  # the last of each
+            part = _part(call, topic, index, records) if request_error is None else _Part(index, error=request_error)
+            is_any_truncated = is_any_truncated or is_header_truncated(part.batch)
+            parts[-1].append(part)
+            if pace.is_over():
+                yield
+    plan = _Plan(entries, parts)
+    if is_any_truncated:
+        return plan.failed(AppendErrorContent(ErrorCode.UNKNOWN_SERVER_ERROR, "the batch has no producer id"))
+    return plan
 
 
 def _each_partition(
@@ -222,14 +247,16 @@ def _unreplicated(
     return [] if target is None else [target]
 
 
-def _merged(entries: list[TopicProduceData]) -> list[TopicProduceData]:
-    """Entries of the same topic as one new entry, without those that name no partition (PD-26)."""
+def _merged(entries: list[TopicProduceData], pace: Pace) -> Generator[None, None, list[TopicProduceData]]:
+    """Entries of the same topic as one new entry, without those that name no partition (PD-26); in steps."""
     if len(entries) == 1 and entries[0].partition_data:
         return entries
     topics: dict[tuple[str, bytes], list[PartitionProduceData]] = {}
     for entry in entries:
         if entry.partition_data:
             topics.setdefault((entry.name, entry.topic_id), []).extend(entry.partition_data)
+        if pace.is_over():
+            yield
     return [
         TopicProduceData(name=name, topic_id=topic_id, partition_data=data) for (name, topic_id), data in topics.items()
     ]
@@ -238,18 +265,6 @@ def _merged(entries: list[TopicProduceData]) -> list[TopicProduceData]:
 def _topic(call: Call, entry: TopicProduceData) -> "Topic | None":
     topics = call.cluster.topics
     return topics.by_id(entry.topic_id) if call.version >= 13 else topics.get(entry.name)
-
-
-def _parts(call: Call, entry: TopicProduceData, request_error: AppendErrorContent | None) -> list[_Part]:
-    """What to do for each partition of a topic: if one comes twice, its last batch is appended (PD-26).
-
-    With `request_error` all of them get that.
-    """
-    topic = _topic(call, entry)
-    records = {data.index: data.records for data in entry.partition_data}
-    if request_error is not None:
-        return [_Part(index, error=request_error) for index in records]
-    return [_part(call, topic, index, records[index]) for index in records]
 
 
 def _part(call: Call, topic: "Topic | None", index: int, records: bytes | None) -> _Part:

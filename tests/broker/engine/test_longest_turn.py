@@ -18,7 +18,6 @@ FRAME_BYTES = 1_000_000
 MAX_CALLS = 5_000_000  # of a turn: less than a second
 MAX_CALLS_REFUSED = 1_500_000  # the same for a client without rights
 NOT_REFUSED_IN_STEPS = {  # APIs of which a turn takes more
-    "Produce": "partitions of one topic that are refused get their offsets in one turn: 0.4 s for each MB",
     "StreamsGroupHeartbeat": "a topology has 20,000 parts at most",
 }
 SCALE = 100  # the counts are so much smaller than those of a frame of 1 MB; so are the steps

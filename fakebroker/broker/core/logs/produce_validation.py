@@ -4,7 +4,7 @@ Kafka: `ProduceRequest.validateRecords`, `ReplicaManager.appendRecords`, `LogVal
 are in appends.py.
 """
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from struct import Struct
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from fakebroker.broker.core.logs.request_scans import SHORT_BATCH_BYTES, ScanBat
 from fakebroker.broker.core.stale_view import StaleView
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.batch import split_batches
 from fakebroker.protocol.records.batch_format import (
     ATTRIBUTES_POSITION,
@@ -69,11 +70,14 @@ def is_transactional(records: bytes | None) -> bool:
     return bool(records[_FLAGS_POSITION] & TRANSACTIONAL_BIT)
 
 
-def first_request_error(parts: Iterable[bytes | None], *, has_transactional_id: bool) -> AppendErrorContent | None:
+def first_request_error(
+    parts: Iterable[bytes | None], pace: Pace, *, has_transactional_id: bool
+) -> Generator[None, None, AppendErrorContent | None]:
     """The error with which Kafka answers all partitions, found while it searches for the first transactional batch.
 
-    `parts` are the records of the partitions in request order. CORRUPT_MESSAGE for a size or a magic that cannot be
-    (PD-12), TRANSACTIONAL_ID_AUTHORIZATION_FAILED for a transactional batch without a transactional id (PD-25).
+    `parts` are the records of the partitions in request order, which are looked through in steps. CORRUPT_MESSAGE for a
+    size or a magic that cannot be (PD-12), TRANSACTIONAL_ID_AUTHORIZATION_FAILED for a transactional batch without a
+    transactional id (PD-25).
     """
     for records in parts:
         try:
@@ -86,11 +90,13 @@ def first_request_error(parts: Iterable[bytes | None], *, has_transactional_id: 
             return AppendErrorContent(
                 ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "the transactional id is missing"
             )
+        if pace.is_over():
+            yield
     return None
 
 
-def check_readable(parts: Iterable[bytes | None]) -> None:
-    """Raise CloseConnection unless each partition's records begin with a batch or a message (PD-12).
+def check_readable(parts: Iterable[bytes | None], pace: Pace) -> Generator[None, None, None]:
+    """Raise CloseConnection unless each partition's records begin with a batch or a message (PD-12); in steps.
 
     Before 2.3 Kafka looks at the first one while it reads the request.
     """
@@ -101,6 +107,8 @@ def check_readable(parts: Iterable[bytes | None]) -> None:
             is_readable = False
         if not is_readable:
             raise CloseConnection("the records of a partition do not begin with a batch")
+        if pace.is_over():
+            yield
 
 
 def is_header_truncated(batch: bytes | None) -> bool:

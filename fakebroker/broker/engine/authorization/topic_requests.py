@@ -17,6 +17,7 @@ from fakebroker.broker.engine.authorization.authorized_request import (
 )
 from fakebroker.broker.engine.faults.entries import named_with_session
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace, finished
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.schema.entities import Entry
 from fakebroker.protocol.wire.messages.delete_topics import (
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         OffsetForLeaderEpochResponse,
     )
     from fakebroker.protocol.wire.messages.produce import (
+        PartitionProduceResponse,
         ProduceRequest,
         ProduceResponse,
         TopicProduceData,
@@ -70,29 +72,55 @@ _FIRST_FETCH_BY_ID = _FIRST_PRODUCE_BY_ID = 13
 def write_allowed(authorized: "Produce") -> Generator[None, None, None]:
     """Produce: WRITE on each topic; transactional records also need it on the transactional id (PD-25)."""
     request, access = authorized.request, authorized.access
-    if any(is_transactional(each.records) for topic in request.topic_data for each in topic.partition_data):
+    if (yield from _has_transactional(request, access.pace)):
         name = request.transactional_id
         if name is None or not access.may(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, name):
-            _without_offsets((yield from authorized.refuse(ResourceType.TRANSACTIONAL_ID)).responses)
+            refusal = yield from authorized.refuse(ResourceType.TRANSACTIONAL_ID)
+            yield from _without_offsets(refusal.responses, access.pace)
             return
     # What names no partition is not answered, whatever the client's rights are (seen on 4.3.1).
     authorized.change(topic_data=[each for each in request.topic_data if each.partition_data])
-    topics, by_id = authorized.call.cluster.topics, authorized.route.version >= _FIRST_PRODUCE_BY_ID
+    topics = authorized.call.cluster.topics
+    creation = topics.last_creation
+    yield from _take_out_unwritable(authorized)
+    if topics.last_creation != creation:  # once more, all at once: no step comes between this and the handler
+        finished(_take_out_unwritable(authorized))
+
+
+def _has_transactional(request: "ProduceRequest", pace: Pace) -> Generator[None, None, bool]:
+    """Whether any of the batches is transactional; in steps."""
+    for topic in request.topic_data:
+        for each in topic.partition_data:
+            if is_transactional(each.records):
+                return True
+            if pace.is_over():
+                yield
+    return False
+
+
+def _take_out_unwritable(authorized: "Produce") -> Generator[None, None, None]:
+    """Refuse the topics that the client may not write."""
+    access, topics = authorized.access, authorized.call.cluster.topics
+    by_id = authorized.route.version >= _FIRST_PRODUCE_BY_ID
 
     def is_denied(entry: "TopicProduceData") -> bool:
         name = None if by_id and entry.topic_id == ZERO_UUID else name_in(entry, topics)
         return name is not None and not access.may(Operation.WRITE, TOPIC, name)
 
     denied = yield from authorized.take_out("topic_data", TOPIC, is_denied)
-    _without_offsets(cast("list[TopicProduceResponse]", denied))
+    yield from _without_offsets(cast("list[TopicProduceResponse]", denied), access.pace)
 
 
-def _without_offsets(responses: "list[TopicProduceResponse]") -> None:
-    """Partitions of a Produce that were refused have no offset, and are answered once."""
+def _without_offsets(responses: "list[TopicProduceResponse]", pace: Pace) -> Generator[None, None, None]:
+    """Partitions of a Produce that were refused have no offset, and are answered once; in steps."""
     for topic in responses:
-        topic.partition_responses = [*{each.index: each for each in topic.partition_responses}.values()]
+        once: dict[int, PartitionProduceResponse] = {}
         for each in topic.partition_responses:
             each.base_offset = -1
+            once[each.index] = each
+            if pace.is_over():
+                yield
+        topic.partition_responses = [*once.values()]
 
 
 def read_allowed(authorized: "Fetch") -> Generator[None, None, None]:
