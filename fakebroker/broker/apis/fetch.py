@@ -9,42 +9,64 @@ FENCED_LEADER_EPOCH (KIP-951).
 
 from collections.abc import Generator
 
-from fakebroker.broker.apis.call import Call, Repeat, RequestQuota
+from fakebroker.broker.apis.call import Call, Repeat, RequestQuota, Steps
 from fakebroker.broker.apis.fetch_answer import partition_data
-from fakebroker.broker.apis.fetch_request import TARGETS_PER_STEP, FullFetch, IncrementalFetch
+from fakebroker.broker.apis.fetch_request import PARTITIONS_PER_STEP, TARGETS_PER_STEP, FullFetch, IncrementalFetch
 from fakebroker.broker.apis.isolation_levels import READ_COMMITTED, check_isolation_level
 from fakebroker.broker.apis.repeated_fetch import RepeatedFullFetch, RepeatedIncrementalFetch
 from fakebroker.broker.core.logs.fetch_sessions import FINAL_EPOCH, FULL_EPOCH, FetchSession, Key, name_of
 from fakebroker.broker.core.logs.fetching import FetchParams, LogReadResult, PartitionFetch
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
+from fakebroker.protocol.pace import AT_ONCE, Pace, finished
 from fakebroker.protocol.wire.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
 
 NO_TOPICS: frozenset[str] = frozenset()
 
 
 def handle(call: Call, request: FetchRequest, denied: frozenset[str] = NO_TOPICS) -> FetchResponse | None:
-    """Read at once, or wait until there is enough. `denied` are the topics that the client may not read (AU-6)."""
-    fetches, params = _partition_fetches(call, request), _params(call, request)
+    """Read at once, or wait until there is enough. `denied` are the topics that the client may not read (AU-6).
+
+    A request may have a million partitions, and so may its session, so it goes in steps.
+    """
+    # Before the first step ends: what the client may not read was decided for what the ids stand for now.
+    topics, session = call.cluster.topics, _session(call, request)
+    names = {each.topic_id: name_of(topics, each.topic_id) for each in request.topics} if call.version >= 13 else {}
+    if session is not None:
+        session.learn_names(topics)
+    return call.work(_in_steps(call, request, names, denied))
+
+
+def _session(call: Call, request: FetchRequest) -> FetchSession | None:
+    if request.session_epoch in (FINAL_EPOCH, FULL_EPOCH):
+        return None
+    return call.node.fetch_sessions.get(request.session_id, str(call.principal))
+
+
+def _in_steps(
+    call: Call, request: FetchRequest, names: dict[bytes, str], denied: frozenset[str]
+) -> Steps[FetchResponse]:
+    pace, params = call.pace(PARTITIONS_PER_STEP), _params(call, request)
+    fetches = yield from _partition_fetches(call, request, names, pace)
     full, incremental = (FullFetch, IncrementalFetch) if call.quota is None else _in_quota(call.quota, params)
     if denied:
         params.denied = denied
     if request.session_epoch in (FINAL_EPOCH, FULL_EPOCH):
         if request.session_id:
             call.node.fetch_sessions.close(request.session_id, str(call.principal))
-        return _answer(request, full(call, params, fetches, request.session_epoch))
+        return (yield from _answer(request, full(call, params, fetches, request.session_epoch), pace))
     try:
         session = _resume_session(call, request, fetches)
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
     if not session.partitions:  # it ends, and the request counts as one without a session (FS-8)
         call.node.fetch_sessions.close(session.id, session.owner)
-        return _answer(request, full(call, params, fetches, FINAL_EPOCH))
-    return _answer(request, incremental(call, params, session, fetches))
+        return (yield from _answer(request, full(call, params, fetches, FINAL_EPOCH), pace))
+    return (yield from _answer(request, incremental(call, params, session, fetches), pace))
 
 
-def _answer(request: FetchRequest, fetch: FullFetch | IncrementalFetch) -> FetchResponse | None:
+def _answer(request: FetchRequest, fetch: FullFetch | IncrementalFetch, pace: Pace) -> Steps[FetchResponse]:
     """Read. An unknown isolation level counts where there is a partition to read (FT-14)."""
+    yield from fetch.look_up_all(pace)
     if request.isolation_level not in (0, READ_COMMITTED):
         is_used = bool(fetch.targets or fetch.caught_up())
         check_isolation_level(fetch.call, request.isolation_level, is_used=is_used)
@@ -68,10 +90,12 @@ def repeat(call: Call, request: FetchRequest, response: FetchResponse) -> Repeat
         return None
     if any(data.error_code for entry in response.responses for data in entry.partitions):
         return None
-    fetches, params = _partition_fetches(call, request), _params(call, request)
-    if len(fetches) < sum(len(entry.partitions) for entry in request.topics):  # one comes twice
+    count, params = sum(len(entry.partitions) for entry in request.topics), _params(call, request)
+    if count > TARGETS_PER_STEP:
         return None
-    if len(fetches) > TARGETS_PER_STEP:
+    names = {each.topic_id: name_of(call.cluster.topics, each.topic_id) for each in request.topics}
+    fetches = finished(_partition_fetches(call, request, names, AT_ONCE))
+    if len(fetches) < count:  # one comes twice
         return None
     if request.session_epoch == FINAL_EPOCH and not request.session_id:
         partitions = [call.cluster.topics.partition(fetch.topic, fetch.partition) for fetch in fetches]
@@ -117,16 +141,23 @@ def _resume_session(call: Call, request: FetchRequest, fetches: list[PartitionFe
     return session
 
 
-def _partition_fetches(call: Call, request: FetchRequest) -> list[PartitionFetch]:
-    """The partitions of the request; of one that comes twice the last entry counts, at the first's position (FT-21)."""
-    fetches: list[PartitionFetch] = []
+def _partition_fetches(
+    call: Call, request: FetchRequest, names: dict[bytes, str], pace: Pace
+) -> Generator[None, None, list[PartitionFetch]]:
+    """The partitions of the request; of one that comes twice the last entry counts, at the first's position (FT-21).
+
+    `names` are those of the topics by their ids, where the request goes by ids. In steps.
+    """
+    fetches: dict[tuple[bytes, str, int], PartitionFetch] = {}
     for entry in request.topics:
-        name = name_of(call.cluster.topics, entry.topic_id) if call.version >= 13 else entry.topic
+        topic_id = entry.topic_id
+        name = names[topic_id] if call.version >= 13 else entry.topic
         for index, leader_epoch, offset, last_epoch, _, max_bytes, *_ in entry.partitions:
-            fetches.append(PartitionFetch(name, entry.topic_id, index, offset, max_bytes, leader_epoch, last_epoch))
-    if len(fetches) > 1:
-        return list({(one.topic_id, one.topic, one.partition): one for one in fetches}.values())
-    return fetches
+            one = PartitionFetch(name, topic_id, index, offset, max_bytes, leader_epoch, last_epoch)
+            fetches[topic_id, name, index] = one
+            if pace.is_over():
+                yield
+    return [*fetches.values()]
 
 
 def _forgotten(request: FetchRequest) -> list[Key]:

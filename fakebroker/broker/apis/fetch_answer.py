@@ -35,9 +35,12 @@ _HINTED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
 
 
 def fetch_response(
-    call: Call, answers: Iterable[tuple[PartitionFetch, LogReadResult]], session_id: int = 0
-) -> FetchResponse:
-    """The response to `call` that lists `answers` in order, under one entry as long as the topic stays the same."""
+    call: Call, answers: Iterable[tuple[PartitionFetch, LogReadResult]], pace: Pace, session_id: int = 0
+) -> Generator[None, None, FetchResponse]:
+    """The response to `call` that lists `answers` in order, under one entry as long as the topic stays the same.
+
+    In steps.
+    """
     response = FetchResponse(responses=[], node_endpoints=[], session_id=session_id)
     entry: FetchableTopicResponse | None = None
     size_bytes = 0
@@ -51,6 +54,8 @@ def fetch_response(
         elif data.records:
             size_bytes += len(data.records)
         entry.partitions.append(data)
+        if pace.is_over():
+            yield
     return response
 
 

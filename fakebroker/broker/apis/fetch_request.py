@@ -1,10 +1,10 @@
 """A Fetch on its way to its answer, at once or after the long poll: full requests, and those of sessions (FT, FS)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.fetch_answer import fetch_response, in_old_format
-from fakebroker.broker.core.logs.fetch_sessions import FULL_EPOCH, FetchSession, SessionPartition, name_of
+from fakebroker.broker.core.logs.fetch_sessions import FULL_EPOCH, FetchSession, SessionPartition
 from fakebroker.broker.core.logs.fetching import (
     DelayedFetch,
     FetchParams,
@@ -21,9 +21,11 @@ from fakebroker.broker.core.logs.unloaded_segments import BATCHES_PER_STEP
 from fakebroker.broker.core.topics import Partition, Topic
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.fetch import FetchResponse
 
-TARGETS_PER_STEP = 1_000
+PARTITIONS_PER_STEP = 5_000  # that are looked up and answered
+TARGETS_PER_STEP = 1_000  # that are read
 UNUSED_PER_STEP = 20  # partitions that are used for the first time: a data directory makes their folders
 BYTES_PER_COST = 10_000  # what is sent costs little: it is not copied
 
@@ -58,8 +60,12 @@ class _Fetch:
     def look_again(self) -> None:
         """The wait is over: make the targets anew."""
 
-    def response(self, reads: list[LogReadResult]) -> FetchResponse:
-        """The response to what the targets gave."""
+    def look_up_all(self, pace: Pace) -> Generator[None, None, None]:
+        """Find what to read, in steps."""
+        raise NotImplementedError
+
+    def response(self, reads: list[LogReadResult], pace: Pace) -> Generator[None, None, FetchResponse]:
+        """The response to what the targets gave, in steps."""
         raise NotImplementedError
 
     def _wait_is_over(self, now: Instant) -> None:
@@ -111,13 +117,14 @@ class _Fetch:
         return go_on((yield from read_in_steps(cluster, self.targets, self.params, targets_per_step)))
 
     def _answer(self, reads: list[LogReadResult]) -> FetchResponse | None:
-        """The response to what the targets gave; None: in a version that needs old formats it takes several steps."""
-        return self.response(reads) if self.call.version >= 4 else self.call.work(self._in_old_format(reads))
+        """The response to what the targets gave; None: later, as it takes several steps."""
+        return self.call.work(self._answer_in_steps(reads))
 
-    def _in_old_format(self, reads: list[LogReadResult]) -> Steps[FetchResponse]:
-        steps = in_old_format(self.call.version, [fetch for fetch, _ in self.targets], reads)
-        converted = yield from self.call.in_line(steps)
-        return self.response(converted)
+    def _answer_in_steps(self, reads: list[LogReadResult]) -> Steps[FetchResponse]:
+        if self.call.version < 4:
+            steps = in_old_format(self.call.version, [fetch for fetch, _ in self.targets], reads)
+            reads = yield from self.call.in_line(steps)
+        return (yield from self.response(reads, self.call.pace(PARTITIONS_PER_STEP)))
 
     def look_up(self, fetch: PartitionFetch) -> tuple[Partition | None, ErrorCode]:
         """The partition to read; None, with the error, if it cannot be read at all (FT-8, FS-7, FT-17)."""
@@ -141,14 +148,19 @@ class FullFetch(_Fetch):
         super().__init__(call, params)
         self.begins_session = session_epoch == FULL_EPOCH and call.version >= 7
         self.errors: list[tuple[PartitionFetch, LogReadResult]] = []
-        for fetch in fetches:
+        self._fetches = fetches
+
+    def look_up_all(self, pace: Pace) -> Generator[None, None, None]:
+        for fetch in self._fetches:
             partition, code = self.look_up(fetch)
             if partition is None:
-                self.errors.append((fetch, _refused(call, code)))
+                self.errors.append((fetch, _refused(self.call, code)))
             else:
                 self.targets.append((fetch, partition))
+            if pace.is_over():
+                yield
 
-    def response(self, reads: list[LogReadResult]) -> FetchResponse:
+    def response(self, reads: list[LogReadResult], pace: Pace) -> Generator[None, None, FetchResponse]:
         answers = [(fetch, read) for (fetch, _), read in zip(self.targets, reads, strict=True)]
         answers += self.errors  # last, as in Kafka
         session_id = 0
@@ -157,7 +169,7 @@ class FullFetch(_Fetch):
             session_id = sessions.create(
                 answers, self.params, str(self.call.principal), self.call.version >= 13, self.now.mono_ms
             )
-        return fetch_response(self.call, answers, session_id)
+        return (yield from fetch_response(self.call, answers, pace, session_id))
 
 
 class IncrementalFetch(_Fetch):
@@ -175,16 +187,18 @@ class IncrementalFetch(_Fetch):
         self.unread: list[SessionPartition] = []
         self.errors: list[tuple[SessionPartition, LogReadResult]] = []
         session.read_with(params)
-        for known in session.unread():
-            if not known.fetch.topic:  # a topic id that was unknown may be known by now (FS-7)
-                known.fetch.topic = name_of(call.cluster.topics, known.fetch.topic_id)
+
+    def look_up_all(self, pace: Pace) -> Generator[None, None, None]:
+        for known in self.session.unread():
             partition, code = self.look_up(known.fetch)
             known.found(partition)
             if partition is None:
-                self.errors.append((known, _refused(call, code)))
+                self.errors.append((known, _refused(self.call, code)))
             else:
                 self.unread.append(known)
                 self.targets.append((known.fetch, partition))
+            if pace.is_over():
+                yield
 
     def caught_up(self) -> list[FetchTarget]:
         return self.session.caught_up()
@@ -194,22 +208,23 @@ class IncrementalFetch(_Fetch):
         self.unread = [known for known, _ in found]
         self.targets = [(known.fetch, partition) for known, partition in found]
 
-    def response(self, reads: list[LogReadResult]) -> FetchResponse:
+    def response(self, reads: list[LogReadResult], pace: Pace) -> Generator[None, None, FetchResponse]:
         if self.session.epoch != self.session_epoch:  # another connection went on with it meanwhile
             return FetchResponse(error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         answers = [*zip(self.unread, reads, strict=True), *self.errors]
-        news = list(self.session.news(answers, self.params))
+        news = yield from self.session.news(answers, self.params, pace)
         if self.call.version < 12 and any(read.diverging is not None for _, read in news):
-            return self._unreported_divergence()
-        return fetch_response(self.call, news, self.session.id)
+            return (yield from self._unreported_divergence(pace))
+        return (yield from fetch_response(self.call, news, pace, self.session.id))
 
-    def _unreported_divergence(self) -> FetchResponse:
+    def _unreported_divergence(self, pace: Pace) -> Generator[None, None, FetchResponse]:
         """The answer in a version that has no field for a divergence, which a request of v12 asked for (FS-5, FT-13).
 
         The session goes on, as in Kafka.
         """
         error = LogReadResult(ErrorCode.UNSUPPORTED_VERSION, aborted=[])
-        response = fetch_response(self.call, [(fetch, error) for fetch in self.listed], self.session.id)
+        answers = [(fetch, error) for fetch in self.listed]
+        response = yield from fetch_response(self.call, answers, pace, self.session.id)
         response.error_code = ErrorCode.UNSUPPORTED_VERSION
         return response
 

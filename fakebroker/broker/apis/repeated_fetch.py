@@ -22,6 +22,7 @@ from fakebroker.broker.core.logs.fetching import (
     is_any_unloaded,
     read_all,
 )
+from fakebroker.protocol.pace import AT_ONCE, finished
 from fakebroker.protocol.schema import FieldSpan
 from fakebroker.protocol.wire.layout import AnswerTemplate
 from fakebroker.protocol.wire.messages.fetch import FetchResponse
@@ -104,7 +105,7 @@ class RepeatedIncrementalFetch(_FetchAgain):
                 known.fetch, known.caught_up_at = fetch, caught_up_at
             return None
         sessions.advance(session, call.now.mono_ms)
-        return self._answer(call, list(session.news(zip(unread, done.reads, strict=True), self.params)))
+        return self._answer(call, finished(session.news(zip(unread, done.reads, strict=True), self.params, AT_ONCE)))
 
     def _read(self, call: Call, unread: list[SessionPartition]) -> ReadResult | None:
         """What the partitions give; None if there is one that cannot be read, or if they are read in steps.
@@ -138,7 +139,7 @@ def _has_own_lists(reads: Iterable[LogReadResult]) -> bool:
 
 def _encoded(call: Call, answers: list[Answer], session_id: int = 0) -> list[bytes]:
     """An answer of its own, without a template."""
-    return _encoder(call.version)(fetch_response(call, answers, session_id))
+    return _encoder(call.version)(finished(fetch_response(call, answers, AT_ONCE, session_id)))
 
 
 def _values(reads: Iterable[LogReadResult]) -> list[Any]:
@@ -158,7 +159,7 @@ def _template(
 ) -> AnswerTemplate:
     """The answer that lists these partitions without an error."""
     read = LogReadResult(aborted=[] if params.read_committed else None)
-    response = fetch_response(call, [(fetch, read) for fetch in fetches], session_id)
+    response = finished(fetch_response(call, [(fetch, read) for fetch in fetches], AT_ONCE, session_id))
     body = response.encode(call.version)
     return AnswerTemplate(body, _locator(call.version)(body, 0))
 

@@ -52,37 +52,52 @@ def no_name(_topic_id: bytes) -> str | None:
 
 def groups_of(request: Message) -> tuple[str, ...]:
     """The ids of the groups that a request names, in its order."""
-    found = texts_of(request, "groupId")
+    return tuple(dict.fromkeys(groups_in(request)))
+
+
+def groups_in(request: Message) -> Iterator[str]:
+    """The same one by one, as often as the request names them."""
+    yield from texts_of(request, "groupId")
     if GROUP_KEY in values_of(request, "coordinatorKeyType"):
-        found += filter(None, texts_of(request, "coordinatorKey"))
-    found += _resources(request, GROUP_RESOURCE)
-    return tuple(dict.fromkeys(found))
+        yield from filter(None, texts_of(request, "coordinatorKey"))
+    yield from _resources(request, GROUP_RESOURCE)
 
 
 def topics_of(message: Message, topic_name: TopicName = no_name) -> dict[str, list[int]]:
     """The topics that a message names, each with the partitions that it names of it."""
-    found: dict[str, list[int]] = {name: [] for name in _resources(message, TOPIC_RESOURCE)}
-    _collect_topics(type(message), message, topic_name, found)
-    return found
+    found = dict[str, dict[int, None]]()  # of each the partitions in their order, which may be many, and come twice
+    for name, partitions in _topics_in(message, topic_name):
+        found.setdefault(name, {}).update(dict.fromkeys(partitions))
+    return {name: list(partitions) for name, partitions in found.items()}
 
 
-def _collect_topics(
-    declaration: type[Declaration], entry: Entry, topic_name: TopicName, found: dict[str, list[int]]
-) -> None:
+def topic_names_in(message: Message, topic_name: TopicName = no_name) -> Iterator[str]:
+    """The names of the topics one by one, as often as the message names them."""
+    return (name for name, _ in _topics_in(message, topic_name))
+
+
+def _topics_in(message: Message, topic_name: TopicName) -> Iterator[tuple[str, Iterable[int]]]:
+    for name in _resources(message, TOPIC_RESOURCE):
+        yield name, ()
+    yield from _topics_at(type(message), message, topic_name)
+
+
+def _topics_at(
+    declaration: type[Declaration], entry: Entry, topic_name: TopicName
+) -> Iterator[tuple[str, Iterable[int]]]:
     if field_of(declaration, "topicName", "topicId") is not None:
         name = topic_in(declaration, entry, topic_name)
         if name is not None:
-            partitions = found.setdefault(name, [])
-            named = _numbers(values_in(declaration, entry, "partitionIndex"))
-            partitions += dict.fromkeys(each for each in named if each not in partitions)
+            yield name, _numbers(values_in(declaration, entry, "partitionIndex"))
         return
     for spec in declaration.fields:
         inner = inner_of(spec)
         if inner is None and spec.entity == "topicName":
-            found |= {name: found.get(name, []) for name in value_in(declaration, entry, spec) or ()}
+            for named in value_in(declaration, entry, spec) or ():
+                yield named, ()
         elif inner is not None and (fields_of(inner, "topicName") or fields_of(inner, "topicId")):
             for each in entries_in(declaration, entry, spec):
-                _collect_topics(inner, each, topic_name, found)
+                yield from _topics_at(inner, each, topic_name)
 
 
 def errors_of(answer: Message, topic_name: TopicName = no_name) -> Iterator[FoundError]:
@@ -116,10 +131,10 @@ def topic_in(declaration: type[Declaration], entry: Entry, topic_name: TopicName
     return None if topic_id == ZERO_UUID else topic_name(topic_id) or uuid_to_text(topic_id)
 
 
-def _resources(message: Message, kind: int) -> list[str]:
+def _resources(message: Message, kind: int) -> Iterator[str]:
     """The names of the resources of one kind in DescribeConfigs, AlterConfigs and the like."""
     kinds = values_of(message, "configResourceType")
-    return [name for name, each in zip(texts_of(message, "configResource"), kinds, strict=True) if each == kind]
+    return (name for name, each in zip(texts_of(message, "configResource"), kinds, strict=True) if each == kind)
 
 
 def _numbers(values: Iterable[Value]) -> Iterator[int]:

@@ -49,13 +49,15 @@ def values_in(declaration: type[Declaration], entry: Entry, entity: Entity) -> I
         yield from _values_at(declaration, entry, path)
 
 
-def texts_of(message: Struct, entity: Entity) -> list[str]:
+def texts_of(message: Struct, entity: Entity) -> Iterator[str]:
     """The texts among `values_of`, but for the message's own field if it is empty, as in versions that lack it."""
     own = field_of(type(message), entity)
-    texts = [value for value in values_of(message, entity) if isinstance(value, str)]
-    if own is not None and getattr(message, own.name) == "":
-        texts.remove("")
-    return texts
+    has_empty = own is not None and getattr(message, own.name) == ""
+    for value in values_of(message, entity):
+        if has_empty and value == "":
+            has_empty = False
+        elif isinstance(value, str):
+            yield value
 
 
 def entries_in(declaration: type[Declaration], entry: Entry, spec: FieldSpec) -> Sequence[Entry]:

@@ -1,20 +1,25 @@
 """The requests that wait for their answer now: parked by a group, a Fetch that waits for records, a fault's delay."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from fakebroker.broker.engine.subjects import groups_of, topics_of
+from fakebroker.broker.engine.subjects import groups_in, topic_names_in
 from fakebroker.protocol.wire.registry import APIS
 
 if TYPE_CHECKING:
     from fakebroker.broker.engine.connection import Connection
     from fakebroker.broker.engine.engine import Engine
 
+MAX_NAMES: Final = 100
+"""How many entries of a request are looked at for the groups it names, and for the topics: it may have very many."""
+
 _CORRELATION_ID = slice(4, 8)
 
 
 class WaitingRequest(NamedTuple):
     """A request without an answer. The names are those of a request's line in the journal, where it will be once it is
-    answered; `waits_ms` is monotonic time until now.
+    answered; `waits_ms` is monotonic time until now. `groups` and `topics` are those of its first MAX_NAMES entries.
     """
 
     connection: int
@@ -58,6 +63,10 @@ def waiting_request(engine: "Engine", connection: "Connection") -> WaitingReques
         received.wall_ms,
         received.mono_ms,
         engine.now.mono_ms - received.mono_ms,
-        () if request is None else groups_of(request),
-        () if request is None else tuple(topics_of(request, engine.journal.topic_name)),
+        () if request is None else _first(groups_in(request)),
+        () if request is None else _first(topic_names_in(request, engine.journal.topic_name)),
     )
+
+
+def _first(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(islice(names, MAX_NAMES)))

@@ -208,6 +208,7 @@ def test_an_unknown_id_may_become_known(lab: Fetches) -> None:
         assert lab.fetch(version=13, session=session, epoch=epoch).only().error_code == ErrorCode.UNKNOWN_TOPIC_ID
     topics = lab.cluster.topics
     topics._by_name["late"] = topics._by_id[late.id] = late
+    topics.last_creation += 1
     data = lab.fetch(version=13, session=session, epoch=3).only()
     assert (data.error_code, data.high_watermark) == (0, 0)
     assert top(lab.fetch(version=13, session=session, epoch=4)) == (0, session, 0)

@@ -3,11 +3,12 @@
 Kafka: `FetchSession`, `FetchSessionCache`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.logs.fetching import FetchParams, FetchTarget, LogReadResult, PartitionFetch
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Partition, Topics
@@ -82,7 +83,17 @@ class FetchSession:
     `owner` is the principal that it belongs to, as text.
     """
 
-    __slots__ = ("created_ms", "epoch", "id", "owner", "params", "partitions", "used_ms", "uses_ids")
+    __slots__ = (
+        "_names_known_at",
+        "created_ms",
+        "epoch",
+        "id",
+        "owner",
+        "params",
+        "partitions",
+        "used_ms",
+        "uses_ids",
+    )
 
     def __init__(self, session_id: int, owner: str, uses_ids: bool, now_ms: int) -> None:
         self.id = session_id
@@ -92,6 +103,7 @@ class FetchSession:
         self.partitions: dict[Key, SessionPartition] = {}  # in the order in which they are served (FS-6)
         self.params: FetchParams | None = None  # of the last request
         self.created_ms = self.used_ms = now_ms
+        self._names_known_at = -1  # `Topics.last_creation`
 
     def update(self, fetches: Iterable[PartitionFetch], forgotten: Iterable[Key]) -> None:
         """Add or change the partitions that a request lists, and drop those it forgets (FS-4)."""
@@ -106,6 +118,15 @@ class FetchSession:
                 known.caught_up_at = -1
         for key in forgotten:
             partitions.pop(key, None)
+
+    def learn_names(self, topics: "Topics") -> None:
+        """A topic id that was unknown may be known by now (FS-7)."""
+        if self._names_known_at == topics.last_creation:
+            return
+        self._names_known_at = topics.last_creation
+        for known in self.partitions.values():
+            if not known.fetch.topic:
+                known.fetch.topic = name_of(topics, known.fetch.topic_id)
 
     def read_with(self, params: FetchParams) -> None:
         """A request reads with `params`. If they are new, nothing is known of what it finds."""
@@ -134,16 +155,19 @@ class FetchSession:
         ]
 
     def news(
-        self, answers: Iterable[tuple[SessionPartition, LogReadResult]], params: FetchParams
-    ) -> Iterator[tuple[PartitionFetch, LogReadResult]]:
-        """Those answers that have to be sent. Partitions with records move to the end (FS-5, FS-6)."""
-        partitions = self.partitions
+        self, answers: Iterable[tuple[SessionPartition, LogReadResult]], params: FetchParams, pace: Pace
+    ) -> Generator[None, None, list[tuple[PartitionFetch, LogReadResult]]]:
+        """Those answers that have to be sent. Partitions with records move to the end (FS-5, FS-6). In steps."""
+        partitions, found = self.partitions, []
         for known, read in answers:
             if known.take(read, params):
-                if read.batches:
-                    key = key_of(known.fetch)
+                key = key_of(known.fetch)
+                if read.batches and partitions.get(key) is known:  # not forgotten between the steps
                     partitions[key] = partitions.pop(key)
-                yield known.fetch, read
+                found.append((known.fetch, read))
+            if pace.is_over():
+                yield
+        return found
 
     def reported(self) -> Reported:
         """What was reported to the client so far, to go back to."""

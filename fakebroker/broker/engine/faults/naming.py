@@ -71,7 +71,7 @@ def names_of(request: Message | None, topics: "Topics") -> Iterator[Named]:
         return
     key_types = [*values_of(request, "coordinatorKeyType")]
     if key_types:  # FindCoordinator
-        keys = texts_of(request, "coordinatorKey") if key_types == [GROUP_KEY] else []
+        keys = list(texts_of(request, "coordinatorKey")) if key_types == [GROUP_KEY] else []
         yield from [Named(group=key) for key in keys] or [NOTHING]
         return
     yield from _walk(type(request), request, named_by(type(request), request, NOTHING, topics), topics)
@@ -81,7 +81,7 @@ def transactional_ids_of(request: Message | None) -> list[str]:
     """The transactional ids that a request names."""
     if request is None:
         return []
-    found = texts_of(request, "transactionalId")
+    found = list(texts_of(request, "transactionalId"))
     if _TRANSACTION_KEY in values_of(request, "coordinatorKeyType"):
         found += filter(None, texts_of(request, "coordinatorKey"))
     return found
