@@ -23,6 +23,12 @@ def names(world: World) -> list[str]:
     return [topic.name for topic in world.topics]
 
 
+def delete_topics(world: World, client: Client, label: str) -> None:
+    """Delete all topics, by their ids: a name beside an id is refused."""
+    answer = world.ask(client, "DeleteTopics", label, name=None)
+    assert {each.error_code for each in answer.responses} == {0}
+
+
 # -- records -----------------------------------------------------------------------------------------------------------
 
 
@@ -54,6 +60,17 @@ def fetch_sessions(world: World) -> None:
         for topic in world.topics
     ]
     again("forgets all", forgotten_topics_data=forgotten, max_wait_ms=0)
+
+
+def fetch_sessions_of_unknown(world: World) -> None:
+    """A session of partitions that were deleted: each of its Fetches answers an error for all of them."""
+    client = world.client()
+    session_id = world.ask(client, "Fetch", "opens a session", session_id=0, session_epoch=0, max_wait_ms=0).session_id
+    delete_topics(world, client, "of a session")
+    for epoch in (1, 2):
+        fields = {"session_id": session_id, "session_epoch": epoch, "topics": [], "max_wait_ms": 0}
+        answer = world.ask(client, "Fetch", "of deleted topics", **fields)
+        assert sum(len(each.partitions) for each in answer.responses) == world.entries
 
 
 def waiting_fetches(world: World) -> None:
@@ -90,7 +107,7 @@ def records(world: World) -> None:
         world.ask(client, name, "names all")
         world.ask(client, name, "null", NULL)
     world.wait("retention", HOUR_MS)
-    world.ask(client, "DeleteTopics", "logs have records")
+    delete_topics(world, client, "logs have records")
     world.wait("topics were deleted", HOUR_MS)
 
 
@@ -112,7 +129,7 @@ def share_offsets(world: World) -> None:
     assert world.ask(client, "DeleteGroups", "of share offsets").results[0].error_code == 0
     assert world.ask(client, "AlterShareGroupOffsets").error_code == 0
     world.ask(client, "DeleteShareGroupState")
-    world.ask(client, "DeleteTopics", "with share offsets")
+    delete_topics(world, client, "with share offsets")
     world.wait("topics with share offsets were deleted", HOUR_MS)
 
 
@@ -200,7 +217,7 @@ def share_session_ends(world: World) -> None:
     world.wait("a member of a share group is fenced", 100_000)
     world.ask(other, "DeleteRecords", "of a share session")
     reader.fetch("logs begin later")
-    world.ask(other, "DeleteTopics", "of a share session")
+    delete_topics(world, other, "of a share session")
     world.wait("topics of a share session were deleted", HOUR_MS)
     reader.fetch("topics are gone")
 
@@ -219,7 +236,7 @@ def offsets(world: World) -> None:
     world.ask(client, "DescribeGroups")
     assert world.ask(client, "DeleteGroups", "of offsets").results[0].error_code == 0
     world.ask(client, "OffsetCommit")
-    world.ask(client, "DeleteTopics", "with offsets")
+    delete_topics(world, client, "with offsets")
     world.wait("topics with offsets were deleted", HOUR_MS)
 
 
@@ -239,7 +256,7 @@ def consumer_group(world: World) -> None:
     world.ask(client, "ConsumerGroupDescribe", "of many partitions")
     heartbeat(3, 0, subscribed_topic_regex="t.*", topic_partitions=[])
     world.wait("a pattern is resolved", 20_000)
-    world.ask(client, "DeleteTopics", "of a consumer group")
+    delete_topics(world, client, "of a consumer group")
     world.wait("members of a consumer group are fenced", 10 * TIMEOUT_MS)
 
 
@@ -335,7 +352,7 @@ def transaction(world: World) -> None:
     world.ask(client, "TxnOffsetCommit")
     world.wait("a transaction of many partitions times out", 3 * TIMEOUT_MS)
     begin_transaction(world, client, "x", Naming.ALL)
-    world.ask(client, "DeleteTopics", "in a transaction")
+    delete_topics(world, client, "in a transaction")
     world.wait("topics in a transaction were deleted", HOUR_MS)
 
 
@@ -361,8 +378,8 @@ def many_transactions(world: World) -> None:
 
 
 OF_PARTITIONS: tuple[Story, ...] = (
-    fetch_sessions, records, share_offsets, share_session, share_session_ends, offsets, consumer_group,
-    streams_group, transaction,
+    fetch_sessions, fetch_sessions_of_unknown, records, share_offsets, share_session, share_session_ends, offsets,
+    consumer_group, streams_group, transaction,
 )  # fmt: skip
 OF_OTHERS: tuple[Story, ...] = (
     many_groups, waiting_fetches, members_of("Consumer"), members_of("Share"), classic_members, many_transactions,

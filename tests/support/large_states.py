@@ -99,7 +99,14 @@ class World:
     # -- what is done, and what it costs ---------------------------------------------------------------------------
 
     def ask(
-        self, client: Client, name: str, label: str = "", naming: Naming = Naming.ALL, version: int = -1, **fields: Any
+        self,
+        client: Client,
+        name: str,
+        label: str = "",
+        naming: Naming = Naming.ALL,
+        /,
+        version: int = -1,
+        **fields: Any,
     ) -> Any:
         """Send a request whose lists name what there is, but for `fields`; its answer, if it is there at once."""
         version = self.newest(name) if version < 0 else version

@@ -26,10 +26,13 @@ from fakebroker.protocol.wire.registry import APIS, Api
 if TYPE_CHECKING:
     from fakebroker.broker.engine.connection import Connection
     from fakebroker.protocol.schema import Message
+    from fakebroker.protocol.wire.messages.fetch import FetchResponse
+    from fakebroker.protocol.wire.messages.share_fetch import ShareFetchResponse
 
 REQUEST_LIMIT = "socket.request.max.bytes"  # the setting for the longest frame
 LONG_LIST_BYTES = 128 << 10  # a frame beyond it is read in steps: it may have tens of thousands of entries
 LONG_FRAME_BYTES = 1_100_000  # the same of one with records; the largest of ordinary producers are not longer
+MANY_PARTITIONS = 5_000  # of an answer with records: one of more is written in steps
 
 EncodeSteps = Generator[None, None, list[bytes]]
 DecodeSteps = Generator[None, None, tuple["Message", int]]
@@ -142,8 +145,8 @@ class Route:
         return request
 
     def encode_in_steps(self, response: "Message") -> EncodeSteps:
-        """The pieces of a long answer. One with records is in few pieces, and made at once."""
-        if self.has_records:
+        """The pieces of a long answer. Records of few partitions are few pieces, which are not copied: at once."""
+        if self.has_records and _partitions_in(response) < MANY_PARTITIONS:
             return _at_once(cast("list[bytes]", self.encode(response)))
         if self._encode_in_steps is None:
             self._encode_in_steps = self.response.stepwise_encoder(self.version)
@@ -178,6 +181,12 @@ class Route:
 
     def __str__(self) -> str:
         return f"{self.name} v{self.version}"
+
+
+def _partitions_in(response: "Message") -> int:
+    """How many partitions an answer with records has: that of a Fetch, or of a ShareFetch."""
+    topics = cast("FetchResponse | ShareFetchResponse", response).responses
+    return sum(len(topic.partitions) for topic in topics)
 
 
 def _at_once(pieces: list[bytes]) -> EncodeSteps:

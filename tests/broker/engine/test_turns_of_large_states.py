@@ -11,7 +11,7 @@ import pytest
 from fakebroker.broker.apis import fetch_request
 from fakebroker.broker.core import long_passes
 from fakebroker.broker.core.groups.streams.group_step import MOST_TASKS
-from fakebroker.broker.engine import engine
+from fakebroker.broker.engine import dispatch, engine
 from fakebroker.protocol.schema import emit_decode
 from fakebroker.protocol.wire.registry import APIS
 from tests.support.engine import SimEngine
@@ -41,6 +41,10 @@ FEWER: dict[tuple[str, str], tuple[int, str]] = {
 """What there can be fewer of than ENTRIES, and why: by how what is done begins, and in which layout."""
 
 
+NAMED: dict[str, int] = {"Fetch, of deleted topics": 500_000}
+"""What there can be more of, as nothing of it need exist."""
+
+
 @pytest.fixture(autouse=True)
 def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     make_steps_smaller(monkeypatch, SCALE)
@@ -51,6 +55,7 @@ def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
         (long_passes, "ACTIONS_COST"),
         (engine, "DUE_PER_TURN"),
         (fetch_request, "TARGETS_PER_STEP"),
+        (dispatch, "MANY_PARTITIONS"),
     ):
         monkeypatch.setattr(module, name, getattr(module, name) // SCALE)
 
@@ -58,7 +63,7 @@ def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 def entries_of(label: str, layout: str, grown: Growth) -> float:
     """How many entries there may be when that is done."""
     fewer = [count for (start, where), (count, _) in FEWER.items() if label.startswith(start) and where in ("", layout)]
-    most = min(fewer, default=MOST_TASKS if label.startswith("StreamsGroup") else ENTRIES)
+    most = min(fewer, default=MOST_TASKS if label.startswith("StreamsGroup") else NAMED.get(label, ENTRIES))
     return min(most, REQUEST_BYTES / grown.size_bytes) if grown.size_bytes > 0 else most
 
 
