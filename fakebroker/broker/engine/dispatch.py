@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 REQUEST_LIMIT = "socket.request.max.bytes"  # the setting for the longest frame
 LONG_LIST_BYTES = 128 << 10  # a frame beyond it is read in steps: it may have tens of thousands of entries
 LONG_FRAME_BYTES = 1_100_000  # the same of one with records; the largest of ordinary producers are not longer
+FIRST_FETCH_OF_BATCHES = 4  # of the versions of Fetch
 MANY_PARTITIONS = 5_000  # of an answer with records: one of more is written in steps
 
 EncodeSteps = Generator[None, None, list[bytes]]
@@ -56,6 +57,7 @@ class Route:
         "encode",
         "handle",
         "has_records",
+        "has_stored_records",
         "has_tagged_answer",
         "has_tagged_header",
         "has_varying_bytes",
@@ -80,6 +82,8 @@ class Route:
         self.response = response
         self.decode: Callable[[bytes, int], tuple[Message, int]] = request.decoder(body_version)
         self.has_records = has_records(response)
+        # Those of old formats are converted for each answer.
+        self.has_stored_records = self.has_records and (api.key != ApiKey.FETCH or version >= FIRST_FETCH_OF_BATCHES)
         # An answer may be large that has records, or tells the leader of a group what all members sent.
         is_large = self.has_records or api.key == ApiKey.JOIN_GROUP
         self.encode: Callable[[Message], bytes | list[bytes]] = (

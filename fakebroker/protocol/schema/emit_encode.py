@@ -36,7 +36,8 @@ def write_encoder(
 ) -> FunctionSource:
     """The source of `encode(message) -> bytes`, or with `joined` false of one that returns the list of pieces.
 
-    With `in_steps` it is a generator function that joins each `PIECES_PER_STEP` pieces to one, and yields then.
+    With `in_steps` it is a generator function that joins each `PIECES_PER_STEP` pieces to one, unless there may be
+    records among them, and yields then.
     """
     source = FunctionSource(
         f"{message.__name__} v{version} encode{'' if joined else ' as pieces'}{' in steps' * in_steps}"
@@ -109,9 +110,12 @@ class _Encoder:
             self.listing('return b"".join((', self.pending, "))")
 
     def joined_step(self) -> str:
-        """A line that ends a step. The size is looked at before the pieces, which may be large, are copied."""
+        """A line that ends a step. The size is looked at before the pieces, which may be large, are copied.
+
+        Records are not copied: what has some stays in pieces.
+        """
         if not self.is_limited:
-            return 'done.append(b"".join(parts))'
+            return "done += parts"
         return f'size = {self.source.helper("check_size")}(parts, size); done.append(b"".join(parts))'
 
     # Pieces
@@ -347,7 +351,7 @@ class _Encoder:
         else:
             self.source.add(f"{data} = {value}{encode}; {n} = len({data})", path)
         self.length("h" if kind is STRING else "i", n, "long_string" if kind is STRING else "long_length", path)
-        if kind is RECORDS and (self.joined or self.in_steps):  # which may come in pieces
+        if kind is RECORDS and self.joined and not self.in_steps:  # which may come in pieces
             data = f"{self.source.helper('whole')}({data})"
         self.pending.append(Piece(data, path))
 

@@ -20,7 +20,7 @@ from fakebroker.platform.sockets import CAN_GATHER, CLOSE_WITH_RESET
 from fakebroker.protocol.listeners import Address, Listener
 from fakebroker.serve.garbage import READ
 from fakebroker.serve.net.loop import end_watch_for_end, watch_for_end
-from fakebroker.serve.net.unread_answers import MAX_UNREAD_BYTES
+from fakebroker.serve.net.unread_answers import MAX_UNREAD_BYTES, held_bytes
 
 if TYPE_CHECKING:
     from fakebroker.serve.net.server import Server
@@ -256,12 +256,10 @@ class ClientConnection(BlockableLink):
     def _note_unread(self) -> None:
         """Have a long answer counted among those that nobody reads; if these are too many, one client is closed."""
         unread, route = self._server.unread, self._connection.route
-        if self in unread or not self._unsent or (route is not None and route.has_records):
+        if self in unread or not self._unsent:
             return
-        size_bytes = sum(map(len, self._unsent))
-        if size_bytes <= JOINED_BYTES:
-            return
-        unread.note(self, size_bytes)
+        is_stored = route is not None and route.has_stored_records
+        unread.note(self, held_bytes(self._unsent, are_stored=is_stored))
         if (client := unread.one_too_many()) is not None:
             client.lose_unread()
 

@@ -1,11 +1,22 @@
 """Answers that clients have asked for and do not read: together they have a bound, as one answer has."""
 
-from collections.abc import Hashable
-from typing import Generic, TypeVar
+from collections.abc import Hashable, Iterable
+from typing import Generic, TypeVar, cast
 
-MAX_UNREAD_BYTES = 512 << 20  # of all clients; records are not counted, which are kept anyway
+MAX_UNREAD_BYTES = 512 << 20  # of all clients; stored batches are not counted, which are kept anyway
+SHORT_PIECE_BYTES = 1024  # of an answer with stored batches: what is longer is such a batch
+_PIECE_COSTS_BYTES = 48  # beside its content
 
 Client = TypeVar("Client", bound=Hashable)
+
+
+def held_bytes(pieces: Iterable[bytes | memoryview], *, are_stored: bool) -> int:
+    """What an answer holds, of which parts were sent already: a view keeps the whole piece that it is of.
+
+    `are_stored`: long pieces are stored batches, which are not counted.
+    """
+    held = (len(cast("bytes", piece.obj) if isinstance(piece, memoryview) else piece) for piece in pieces)
+    return sum(size + _PIECE_COSTS_BYTES for size in held if size < SHORT_PIECE_BYTES or not are_stored)
 
 
 class UnreadAnswers(Generic[Client]):

@@ -1,14 +1,20 @@
 """Answers that nobody reads have a bound for all clients together."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from fakebroker.broker.core.logs.produce_validation import append
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.wire.messages.fetch import FetchTopic
 from fakebroker.serve.net import unread_answers
 from tests.serve.net.test_client_connection import Desk, Wire
 from tests.support.frames import request
 
 TOPICS = 2_000
+BATCHES, RECORD_BYTES = 10, 20_000
 ASK = request("Metadata", 9, topics=None)
 
 
@@ -67,3 +73,60 @@ def test_who_reads_or_leaves_makes_room(desk: Desk) -> None:
         assert not first.is_closed
     assert desk.server.unread.one_too_many() is None
     assert desk.server.unread._total_bytes == 0
+
+
+# -- answers with records ----------------------------------------------------------------------------------------------
+
+FETCH: dict[str, Any] = {"max_wait_ms": 0, "min_bytes": 0, "replica_id": -1, "max_bytes": 1 << 30}
+
+
+@pytest.fixture
+def old_desk() -> Iterator[Desk]:
+    """A broker that converts records for old clients, with a topic that has some."""
+    desk = Desk(as_release="3.9")
+    partition = desk.lab.cluster.topics.create("t", 1, 1, {"retention.ms": "-1"}).partitions[0]
+    now = desk.lab.network.now
+    for _ in range(BATCHES):
+        append(partition, 1, build_batch([Record(0, now.wall_ms, None, bytes(RECORD_BYTES))]), 1, now)
+    yield desk
+    desk.end()
+
+
+def unread_bytes(desk: Desk, ask: bytes) -> int:
+    """What counts as unread of an answer of which the client reads nothing."""
+    _, wire = desk.client()
+    wire.room_bytes = 0
+    desk.arrive(wire, ask)
+    while desk.lab.engine.works:
+        desk.turn_loop()
+    counted = desk.server.unread._total_bytes
+    desk.make_room(wire)
+    assert sum(map(len, wire.writes)) > 100_000
+    return counted
+
+
+@pytest.mark.parametrize(("version", "least", "most"), [(4, 0, 1_000), (3, BATCHES * RECORD_BYTES, 1 << 20)])
+def test_only_converted_records_count(old_desk: Desk, version: int, least: int, most: int) -> None:
+    """Stored batches are kept anyway; what is converted is there for one answer."""
+    rows = [(0, -1, 0, -1, 0, 1 << 30, bytes(16), 2**63 - 1)]
+    ask = request("Fetch", version, topics=[FetchTopic(topic="t", partitions=rows)], **FETCH)
+    assert least <= unread_bytes(old_desk, ask) <= most
+
+
+def test_what_a_view_keeps_counts(old_desk: Desk) -> None:
+    """A client that has read nearly all of a piece still has all of it kept."""
+    rows = [(0, -1, 0, -1, 0, 1 << 30, bytes(16), 2**63 - 1)]
+    _, wire = old_desk.client()
+    wire.room_bytes = BATCHES * RECORD_BYTES
+    old_desk.arrive(wire, request("Fetch", 3, topics=[FetchTopic(topic="t", partitions=rows)], **FETCH))
+    while old_desk.lab.engine.works:
+        old_desk.turn_loop()
+    assert old_desk.server.unread._total_bytes > BATCHES * RECORD_BYTES
+
+
+@pytest.mark.parametrize("partitions", [3_000, 20_000])
+def test_errors_of_partitions_count(old_desk: Desk, partitions: int) -> None:
+    """An answer that may have records and has errors only is all its own, however it is written."""
+    rows = [(index, -1, 0, -1, -1, 1 << 30, bytes(16), 2**63 - 1) for index in range(partitions)]
+    ask = request("Fetch", 12, topics=[FetchTopic(topic="none", partitions=rows)], session_epoch=-1, **FETCH)
+    assert unread_bytes(old_desk, ask) > 35 * partitions
