@@ -137,7 +137,7 @@ def _resume_session(call: Call, request: FetchRequest, fetches: list[PartitionFe
     session = sessions.resume(request.session_id, str(call.principal), request.session_epoch, call.version >= 13)
     session.update(fetches, _forgotten(request))
     if session.partitions:
-        sessions.advance(session, call.now.mono_ms)
+        sessions.advance(session, call.now)
     return session
 
 

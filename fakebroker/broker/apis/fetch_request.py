@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.fetch_answer import fetch_response, in_old_format
+from fakebroker.broker.core.logs import fetching
 from fakebroker.broker.core.logs.fetch_sessions import FULL_EPOCH, FetchSession, SessionPartition
 from fakebroker.broker.core.logs.fetching import (
     DelayedFetch,
@@ -48,14 +49,22 @@ class _Fetch:
         if params.max_wait_ms > 0 and not done.ends_wait and done.size_bytes < params.min_bytes:
             all_targets = [*self.targets, *self.caught_up()]
             waiting = DelayedFetch(self.call.cluster, all_targets, params, self._wait_is_over)
-            if all_targets and waiting.begin(self.now, look_at=len(self.targets)):
+            if self.may_wait_for(all_targets) and waiting.begin(self.now, look_at=len(self.targets)):
                 self.call.on_close(lambda _now: waiting.stop())
+                self.waits(waiting)
                 return None
         return self._answer(done.reads)
 
     def caught_up(self) -> list[FetchTarget]:
         """What is not among the targets, having nothing for the reader yet, but may end the wait."""
         return []
+
+    def may_wait_for(self, targets: list[FetchTarget]) -> bool:
+        """Whether there is anything to wait for."""
+        return bool(targets)
+
+    def waits(self, waiting: DelayedFetch) -> None:
+        """The wait begins."""
 
     def look_again(self) -> None:
         """The wait is over: make the targets anew."""
@@ -203,7 +212,16 @@ class IncrementalFetch(_Fetch):
     def caught_up(self) -> list[FetchTarget]:
         return self.session.caught_up()
 
+    def may_wait_for(self, targets: list[FetchTarget]) -> bool:
+        is_over = self.session.epoch != self.session_epoch  # see `FetchSessions.advance`
+        return bool(targets) and not (is_over and len(targets) > fetching.MANY_TARGETS)
+
+    def waits(self, waiting: DelayedFetch) -> None:
+        self.session.waiting = waiting
+
     def look_again(self) -> None:
+        if self.session.epoch == self.session_epoch:  # no later request has waited
+            self.session.waiting = None
         found = [(known, known.partition) for known in self.session.unread() if known.partition is not None]
         self.unread = [known for known, _ in found]
         self.targets = [(known.fetch, partition) for known, partition in found]

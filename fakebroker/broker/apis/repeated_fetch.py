@@ -104,7 +104,7 @@ class RepeatedIncrementalFetch(_FetchAgain):
             for known, fetch, caught_up_at in before:
                 known.fetch, known.caught_up_at = fetch, caught_up_at
             return None
-        sessions.advance(session, call.now.mono_ms)
+        sessions.advance(session, call.now)
         return self._answer(call, finished(session.news(zip(unread, done.reads, strict=True), self.params, AT_ONCE)))
 
     def _read(self, call: Call, unread: list[SessionPartition]) -> ReadResult | None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fakebroker.broker.core.logs import fetching
 from fakebroker.broker.core.security.principals import ANONYMOUS
 from fakebroker.protocol.errors import ErrorCode
 from tests.support.fetches import At, Fetches, Pending
@@ -252,6 +253,22 @@ def test_a_parked_request_has_used_its_epoch(lab: Fetches) -> None:
     assert top(lab.fetch(session=session, epoch=2)) == (0, session, 0)
     lab.wait(500)
     assert top(parked) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, 0, 0)
+
+
+@pytest.mark.rules("FS-10")
+def test_a_long_parked_request_ends_when_its_epoch_is_over(lab: Fetches, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MOCK: it is told at once, so that a session waits for very many partitions only once."""
+    monkeypatch.setattr(fetching, "MANY_TARGETS", 0)
+    session = opened(lab, At(0))
+    first = lab.fetch(session=session, epoch=1, wait=500)
+    second = lab.fetch(session=session, epoch=2, wait=500)
+    assert top(first) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, 0, 0)
+    assert second.is_parked
+    assert len(lab.topic.partitions[0].log.waiters) == 1
+    lab.wait(500)
+    assert top(second) == (0, session, 0)
+    third = lab.fetch(session=session, epoch=3, wait=500)
+    assert third.is_parked
 
 
 @pytest.mark.rules("FS-2")

@@ -6,8 +6,9 @@ Kafka: `FetchSession`, `FetchSessionCache`.
 from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING
 
-from fakebroker.broker.core.logs.fetching import FetchParams, FetchTarget, LogReadResult, PartitionFetch
+from fakebroker.broker.core.logs.fetching import DelayedFetch, FetchParams, FetchTarget, LogReadResult, PartitionFetch
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class FetchSession:
         "partitions",
         "used_ms",
         "uses_ids",
+        "waiting",
     )
 
     def __init__(self, session_id: int, owner: str, uses_ids: bool, now_ms: int) -> None:
@@ -103,6 +105,7 @@ class FetchSession:
         self.partitions: dict[Key, SessionPartition] = {}  # in the order in which they are served (FS-6)
         self.params: FetchParams | None = None  # of the last request
         self.created_ms = self.used_ms = now_ms
+        self.waiting: DelayedFetch | None = None  # the request that waited last
         self._names_known_at = -1  # `Topics.last_creation`
 
     def update(self, fetches: Iterable[PartitionFetch], forgotten: Iterable[Key]) -> None:
@@ -231,10 +234,17 @@ class FetchSessions:
             )
         return session
 
-    def advance(self, session: FetchSession, now_ms: int) -> None:
-        """An incremental request was accepted: the next one carries the next epoch (FS-3, FS-10)."""
+    def advance(self, session: FetchSession, now: Instant) -> None:
+        """An incremental request was accepted: the next one carries the next epoch (FS-3, FS-10).
+
+        One that waits still, on another connection, will be told that its epoch is over. MOCK: if it waits for very
+        many partitions, it is told at once; Kafka keeps all that it waits for until it ends.
+        """
         session.epoch = 1 if session.epoch == _LAST_EPOCH else session.epoch + 1
-        session.used_ms = now_ms
+        session.used_ms = now.mono_ms
+        if session.waiting is not None:
+            waiting, session.waiting = session.waiting, None
+            waiting.end_if_long(now)
         self._sessions[session.id] = self._sessions.pop(session.id)
 
     def create(
