@@ -49,6 +49,7 @@ class ShareGroup(ModernGroup):
         self.members: MemberTable[ShareMember] = MemberTable()
         self.target: dict[str, Assignment] = {}
         self.state_partitions = StatePartitions()
+        self._stated = self.state_partitions, frozenset[str]()  # the names of its topics
         self._lacks_assignment: bool | None = None  # None: to be found out
         self.initializations: dict[Deadline, None] = {}  # of states, which are about to be asked for
 
@@ -208,19 +209,24 @@ class ShareGroup(ModernGroup):
         return topic in self.subscribed_topics
 
     def topic_deleted(self, name: str, now: Instant) -> None:
-        """Forget that topics of this name have a state, unless they exist (again)."""
+        """Forget that topics of this name have a state, unless they exist (again).
+
+        Those that are gone by now, and whose turn comes, go with it in the same record, which may be long.
+        """
+        if not self._has_state_of(name):
+            return
         known = self.state_partitions
-        named = [
-            topic_id
-            for each in (known.initializing, known.initialized)
-            for topic_id in each
-            if each[topic_id].name == name
-        ]
-        named += [topic_id for topic_id, deleting in known.deleting.items() if deleting == name]
-        gone = [topic_id for topic_id in named if self.host.topics.by_id(topic_id) is None]
+        gone = [topic_id for topic_id in known.topic_ids() if self.host.topics.by_id(topic_id) is None]
         if gone:
             record = share_records.state_partitions_record(self.group_id, known.forgot(gone))
             self.try_to_write([record], now, f"topic {name} was deleted")
+
+    def _has_state_of(self, name: str) -> bool:
+        """Whether a topic of this name has a state here, or one that is being made or deleted."""
+        known = self.state_partitions
+        if self._stated[0] is not known:
+            self._stated = known, known.topic_names()
+        return name in self._stated[1]
 
     # -- the end -------------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,15 @@ class StatePartitions(NamedTuple):
     deleting: Mapping[bytes, str] = {}
     since_ms: int = -1
 
+    def topic_ids(self) -> dict[bytes, None]:
+        """All topics, each once."""
+        return dict.fromkeys([*self.initializing, *self.initialized, *self.deleting])
+
+    def topic_names(self) -> frozenset[str]:
+        """The names of all topics."""
+        stated = [each.name for known in (self.initializing, self.initialized) for each in known.values()]
+        return frozenset([*stated, *self.deleting.values()])
+
     def to_initialize(self, topic_names: Iterable[str], topics: "Topics", retry_ms: int, now_ms: int) -> Partitions:
         """The existing partitions of these topics that have no state and were not asked for within `retry_ms` (SGH-10).
 
