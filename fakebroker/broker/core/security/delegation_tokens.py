@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fakebroker.broker.core.metadata_parts import MetadataEntry, MetadataPart, OnChange, not_kept
 from fakebroker.broker.core.security.principals import Principal
-from fakebroker.broker.core.security.scram import ScramUser, credential_of
+from fakebroker.broker.core.security.scram import ScramCredential, ScramUser, credential_of
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 
 DEFAULT_PERIOD = -1  # of a maximum or a renewal: what the settings say
@@ -60,6 +60,7 @@ class DelegationTokens:
     def __init__(self, on_change: OnChange = not_kept) -> None:
         self._on_change = on_change
         self._tokens: dict[str, Token] = {}
+        self._credentials: dict[str, dict[str, ScramCredential]] = {}  # by token and mechanism, of those that were used
         self._kept_bytes = 0
 
     def __iter__(self) -> Iterator[Token]:
@@ -72,6 +73,7 @@ class DelegationTokens:
     def replace_all(self, tokens: Iterable[Token]) -> None:
         """Have these tokens, and no others."""
         self._tokens = {token.token_id: token for token in tokens}
+        self._credentials.clear()
         self._kept_bytes = sum(token.kept_bytes for token in self)
         self._on_change(MetadataPart.TOKENS)
 
@@ -126,12 +128,19 @@ class DelegationTokens:
         if token is None or token.expires_ms <= now_ms:
             return None
         kind, name = token.owner
-        credential = credential_of(mechanism, b64encode(token.hmac).decode(), token_id.encode())
-        return ScramUser(Principal(name, kind, is_token=True), credential, token.expires_ms)
+        return ScramUser(Principal(name, kind, is_token=True), self._credential_of(token, mechanism), token.expires_ms)
+
+    def _credential_of(self, token: Token, mechanism: str) -> ScramCredential:
+        """Made once: that takes a millisecond, and whoever knows a token's id may ask for it."""
+        made = self._credentials.setdefault(token.token_id, {})
+        if mechanism not in made:
+            made[mechanism] = credential_of(mechanism, b64encode(token.hmac).decode(), token.token_id.encode())
+        return made[mechanism]
 
     def remove(self, token_id: str) -> None:
         """Have a token no longer; nothing happens if there is none."""
         token = self._tokens.pop(token_id, None)
+        self._credentials.pop(token_id, None)
         if token is not None:
             self._kept_bytes -= token.kept_bytes
             self._on_change(MetadataEntry(MetadataPart.TOKENS, token_id))

@@ -4,10 +4,11 @@ from base64 import b64encode
 
 import pytest
 
+from fakebroker.broker.core.security import delegation_tokens
 from fakebroker.broker.core.security.credentials import Credentials
 from fakebroker.broker.core.security.delegation_tokens import DelegationTokens, Limits, Token
 from fakebroker.broker.core.security.principals import Principal
-from fakebroker.broker.core.security.scram import ScramMechanism
+from fakebroker.broker.core.security.scram import ScramCredential, ScramMechanism, credential_of
 from fakebroker.client.scram import ScramClient
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 
@@ -83,6 +84,26 @@ def test_a_token_logs_in_as_its_owner(mechanism: str) -> None:
     assert login.login is not None
     assert login.login.principal == Principal("alice", is_token=True)
     assert login.login.ends_ms == token.expires_ms
+
+
+def test_the_credential_of_a_token_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes 4,096 hashes, and whoever begins a login with the token's id asks for it."""
+    made_for: list[str] = []
+
+    def counted(mechanism: str, password: str, salt: bytes) -> ScramCredential:
+        made_for.append(mechanism)
+        return credential_of(mechanism, password, salt)
+
+    monkeypatch.setattr(delegation_tokens, "credential_of", counted)
+    tokens = DelegationTokens()
+    made(tokens)
+    for _ in range(3):
+        for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+            assert tokens.user_of(mechanism, "id", NOW_MS) is not None
+    tokens.remove("id")
+    made(tokens)
+    assert tokens.user_of("SCRAM-SHA-256", "id", NOW_MS) is not None
+    assert made_for == ["SCRAM-SHA-256", "SCRAM-SHA-512", "SCRAM-SHA-256"]
 
 
 def test_tokens_and_credentials_are_in_the_state() -> None:
