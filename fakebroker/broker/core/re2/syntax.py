@@ -22,6 +22,7 @@ from fakebroker.broker.core.re2.characters import (
 
 MAX_REPETITIONS: Final = 1000
 MAX_NESTED: Final = 100
+MAX_PARTS: Final = 10_000  # characters, classes, alternatives: each makes a state of the machine, or more
 
 _REPEAT: Final = re.compile(r"\{(0|[1-9][0-9]*)(,(0|[1-9][0-9]*)?)?\}")
 _FLAGS: Final = re.compile(r"\(\?([imsU]*)(?:-([imsU]+))?([:)])")
@@ -139,6 +140,7 @@ class _Reader:
         self._text = text
         self._names: set[str] = set()
         self._groups = 0
+        self._parts = 0
         self.at = 0
 
     def choice(self, flags: frozenset[str], depth: int) -> Node:
@@ -149,6 +151,7 @@ class _Reader:
         parts: list[Node] = []
         is_repeated = False  # what was read last is a repetition, which may not be repeated without parentheses
         while self._next() not in ("", ")"):
+            self._count()
             if self._takes("|"):
                 alternatives.append(Sequence(parts))
                 parts, is_repeated = [], False
@@ -163,6 +166,12 @@ class _Reader:
                 is_repeated = False
         alternatives.append(Sequence(parts))
         return Choice(alternatives) if len(alternatives) > 1 else alternatives[0]
+
+    def _count(self, parts: int = 1) -> None:
+        """There are more parts. What is too large for a machine is not read to its end, which may be far."""
+        self._parts += parts
+        if self._parts > MAX_PARTS:
+            raise InvalidPattern(Fault.TOO_LARGE)
 
     def _next(self) -> str:
         return self._text[self.at : self.at + 1]
@@ -257,6 +266,7 @@ class _Reader:
         end = self._text.find(r"\E", self.at)
         quoted = self._text[self.at :] if end < 0 else self._text[self.at : end]
         self.at += len(quoted) + (0 if end < 0 else 2)
+        self._count(len(quoted))
         return [_characters([between(each, each)], flags) for each in quoted]
 
     def _class(self, flags: frozenset[str]) -> Node:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.broker.core.re2.pattern import MAX_REMEMBERED, InvalidPattern, Pattern, compile_pattern
-from fakebroker.broker.core.re2.syntax import MAX_NESTED, Fault
+from fakebroker.broker.core.re2.syntax import MAX_NESTED, MAX_PARTS, Fault
 from fakebroker.protocol.pace import Pace
 from tests.support.work_counter import calls_of, operations_of
 
@@ -100,6 +100,18 @@ def test_what_is_refused(pattern: str) -> None:
     """What RE2 cannot read either, and what is too large."""
     with pytest.raises(InvalidPattern):
         compile_pattern(pattern)
+
+
+@pytest.mark.parametrize("part", ["a", "[a-z]", "ab|", "(a)", "a?", r"\d"])
+def test_what_is_too_large_is_not_read_to_its_end(part: str) -> None:
+    """The rest of it costs nothing: that may be 32 KB in each request."""
+    short, long = part * MAX_PARTS + "$", part * MAX_PARTS * 20 + "$"
+
+    def refused(pattern: str) -> None:
+        with pytest.raises(InvalidPattern, match="too large"):
+            compile_pattern(pattern)
+
+    assert calls_of(lambda: refused(long)) < 1.1 * calls_of(lambda: refused(short))
 
 
 def test_groups_may_be_nested_deep() -> None:
