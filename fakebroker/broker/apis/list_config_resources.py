@@ -5,7 +5,7 @@ v0 knows client metrics only; v1 five types, chosen by the request.
 
 from collections.abc import Iterable
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.config_resources import (
     BROKER_RESOURCE,
     GROUP_RESOURCE,
@@ -21,22 +21,28 @@ from fakebroker.protocol.wire.messages.list_config_resources import (
     ListConfigResourcesResponse,
 )
 
+RESOURCES_PER_STEP = 5_000
 _ORDER = (GROUP_RESOURCE, METRICS_RESOURCE, LOGGER_RESOURCE, BROKER_RESOURCE, TOPIC_RESOURCE)
 
 
-def handle(call: Call, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+def handle(call: Call, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse | None:
     """The resources of the types asked for; no type means all, UNSUPPORTED_VERSION for an unknown one (LC-3)."""
-    wanted = [METRICS_RESOURCE] if call.version == 0 else request.resource_types or list(RESOURCE_TYPES)
-    if not set(wanted) <= set(RESOURCE_TYPES):
+    wanted = {METRICS_RESOURCE} if call.version == 0 else set(request.resource_types or RESOURCE_TYPES)
+    if not wanted <= set(RESOURCE_TYPES):
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
-    return ListConfigResourcesResponse(
-        config_resources=[
-            ConfigResource(resource_name=name, resource_type=kind)
-            for kind in _ORDER
-            if kind in wanted
-            for name in _names(call, kind)
-        ]
-    )
+    return call.work(_in_steps(call, wanted))
+
+
+def _in_steps(call: Call, wanted: set[int]) -> Steps[ListConfigResourcesResponse]:
+    """The resources that there are at the beginning."""
+    found = [(kind, list(_names(call, kind))) for kind in _ORDER if kind in wanted]
+    resources, pace = [], call.pace(RESOURCES_PER_STEP)
+    for kind, names in found:
+        for name in names:
+            resources.append(ConfigResource(resource_name=name, resource_type=kind))
+            if pace.is_over():
+                yield
+    return ListConfigResourcesResponse(config_resources=resources)
 
 
 def _names(call: Call, resource_type: int) -> Iterable[str]:
