@@ -230,7 +230,11 @@ class IncrementalFetch(_Fetch):
         if self.session.epoch != self.session_epoch:  # another connection went on with it meanwhile
             return FetchResponse(error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         answers = [*zip(self.unread, reads, strict=True), *self.errors]
-        news = yield from self.session.news(answers, self.params, pace)
+        news: list[tuple[PartitionFetch, LogReadResult]] = []
+        for each in self.session.news(answers, self.params):
+            news.append(each)
+            if pace.is_over():
+                yield
         if self.call.version < 12 and any(read.diverging is not None for _, read in news):
             return (yield from self._unreported_divergence(pace))
         return (yield from fetch_response(self.call, news, pace, self.session.id))

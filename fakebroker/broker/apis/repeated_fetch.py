@@ -105,7 +105,7 @@ class RepeatedIncrementalFetch(_FetchAgain):
                 known.fetch, known.caught_up_at = fetch, caught_up_at
             return None
         sessions.advance(session, call.now)
-        return self._answer(call, finished(session.news(zip(unread, done.reads, strict=True), self.params, AT_ONCE)))
+        return self._answer(call, list(session.news(zip(unread, done.reads, strict=True), self.params)))
 
     def _read(self, call: Call, unread: list[SessionPartition]) -> ReadResult | None:
         """What the partitions give; None if there is one that cannot be read, or if they are read in steps.

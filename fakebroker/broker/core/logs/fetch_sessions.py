@@ -3,13 +3,12 @@
 Kafka: `FetchSession`, `FetchSessionCache`.
 """
 
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.logs.fetching import DelayedFetch, FetchParams, FetchTarget, LogReadResult, PartitionFetch
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Partition, Topics
@@ -158,19 +157,20 @@ class FetchSession:
         ]
 
     def news(
-        self, answers: Iterable[tuple[SessionPartition, LogReadResult]], params: FetchParams, pace: Pace
-    ) -> Generator[None, None, list[tuple[PartitionFetch, LogReadResult]]]:
-        """Those answers that have to be sent. Partitions with records move to the end (FS-5, FS-6). In steps."""
-        partitions, found = self.partitions, []
+        self, answers: Iterable[tuple[SessionPartition, LogReadResult]], params: FetchParams
+    ) -> Iterator[tuple[PartitionFetch, LogReadResult]]:
+        """Those answers that have to be sent. Partitions with records move to the end (FS-5, FS-6).
+
+        The caller may pause between two of them.
+        """
+        partitions = self.partitions
         for known, read in answers:
             if known.take(read, params):
-                key = key_of(known.fetch)
-                if read.batches and partitions.get(key) is known:  # not forgotten between the steps
-                    partitions[key] = partitions.pop(key)
-                found.append((known.fetch, read))
-            if pace.is_over():
-                yield
-        return found
+                if read.batches:
+                    key = key_of(known.fetch)
+                    if partitions.get(key) is known:  # not forgotten meanwhile
+                        partitions[key] = partitions.pop(key)
+                yield known.fetch, read
 
     def reported(self) -> Reported:
         """What was reported to the client so far, to go back to."""
