@@ -3,7 +3,7 @@
 Work is a generator that yields after each step, so that others have their turn in between (`Call.work`).
 """
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Final, TypeVar
 
@@ -18,13 +18,30 @@ class Line(IntEnum):
     WRITING = 2  # an answer of more than some MB
 
 
-STEP_S = 0.05
+STEP_S: Final = 0.05
 """How long a step takes at most by the stopwatch, if each of its units is short; a turn takes nothing up after that."""
+
+FIRST_STEP_S: Final = 0.000_25
+"""The same of the first step of a request while others wait: they would wait for the first steps of all that came."""
 
 
 def no_stopwatch() -> float:
     """The stopwatch of virtual time, in which no step takes long."""
     return 0.0
+
+
+class StepTime:
+    """What ends a step by time: a stopwatch, and how long the step may take by it."""
+
+    __slots__ = ("step_s", "stopwatch")
+
+    def __init__(self, stopwatch: Callable[[], float] = no_stopwatch, step_s: float = STEP_S) -> None:
+        """`stopwatch`: seconds since any moment, always the same in virtual time."""
+        self.stopwatch = stopwatch
+        self.step_s = step_s
+
+
+_VIRTUAL: Final = StepTime()
 
 
 class Pace:
@@ -34,12 +51,12 @@ class Pace:
     one unit, and what it stands for may be long.
     """
 
-    __slots__ = ("_ends_s", "_left", "_stopwatch", "_units_per_step")
+    __slots__ = ("_ends_s", "_left", "_time", "_units_per_step")
 
-    def __init__(self, units_per_step: int, stopwatch: Callable[[], float] = no_stopwatch) -> None:
-        """`stopwatch`: seconds since any moment, always the same in virtual time."""
+    def __init__(self, units_per_step: int, time: StepTime = _VIRTUAL) -> None:
+        """`time`: what ends steps as well; none by default."""
         self._units_per_step = self._left = units_per_step
-        self._stopwatch = stopwatch
+        self._time = time
         self._ends_s: float | None = None  # begins with the first unit of a step: others have their turns before it
 
     def count(self, units: int) -> None:
@@ -50,17 +67,28 @@ class Pace:
         """Note that so much more was done. True when that is more than a step: the caller yields."""
         self._left -= units
         if self._left >= 0:
-            now_s = self._stopwatch()
+            now_s = self._time.stopwatch()
             if self._ends_s is None:
-                self._ends_s = now_s + STEP_S
+                self._ends_s = now_s + self._time.step_s
             if now_s <= self._ends_s:
                 return False
         self._left, self._ends_s = self._units_per_step, None
         return True
 
 
+ENTRIES_PER_PART: Final = 100
+
 AT_ONCE: Final = Pace(1 << 62)
 """The pace of steps that are few: none of them ends."""
+
+
+def in_parts(entries: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The entries in parts of ENTRIES_PER_PART: to ask after each entry whether the step is over would cost as much."""
+    if 0 < len(entries) <= ENTRIES_PER_PART:
+        yield entries
+        return
+    for start in range(0, len(entries), ENTRIES_PER_PART):
+        yield entries[start : start + ENTRIES_PER_PART]
 
 
 def kept(

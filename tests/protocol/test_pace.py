@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 import pytest
 
-from fakebroker.protocol.pace import STEP_S, Pace, finished, kept
+from fakebroker.protocol.pace import STEP_S, Pace, StepTime, finished, kept
 
 
 def test_a_step_is_over_with_what_exceeds_it() -> None:
@@ -31,7 +31,7 @@ def test_work_is_counted_where_it_cannot_pause() -> None:
 def test_a_step_of_few_long_units_is_over_by_the_stopwatch() -> None:
     """What passes between two steps is not counted: others have their turns then."""
     now_s = [0.0]
-    pace = Pace(1000, lambda: now_s[0])
+    pace = Pace(1000, StepTime(lambda: now_s[0]))
     for _ in range(3):
         now_s[0] += 10
         assert not pace.is_over()

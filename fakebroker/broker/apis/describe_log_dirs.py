@@ -6,12 +6,13 @@ directories. Kafka 4 serves v1 on.
 MOCK: the disk's size is unknown (-1), and nothing is compressed away: sizes are what Kafka would have on disk.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.log_directories import LogDirectory
 from fakebroker.broker.core.topics import Topic
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -32,12 +33,11 @@ def _in_steps(call: Call, request: DescribeLogDirsRequest) -> Steps[DescribeLogD
     results = {each: _result(each) for each in call.node.log_directories.all}
     pace = call.pace(PARTITIONS_PER_STEP)
     for topic, indexes in _entries(call, request):
-        count = 0
-        for directory, partitions in _partitions(call, topic, indexes).items():
-            count += len(partitions)
+        partitions = yield from _partitions(call, topic, indexes, pace)
+        for directory, entries in partitions.items():
             if directory.is_online:
-                results[directory].topics.append(DescribeLogDirsTopic(name=topic.name, partitions=partitions))
-        if pace.is_over(1 + count):
+                results[directory].topics.append(DescribeLogDirsTopic(name=topic.name, partitions=entries))
+        if pace.is_over():
             yield
     return DescribeLogDirsResponse(results=list(results.values()))
 
@@ -60,8 +60,10 @@ def _entries(call: Call, request: DescribeLogDirsRequest) -> Iterator[tuple[Topi
                 yield known, entry.partitions
 
 
-def _partitions(call: Call, topic: Topic, indexes: Sequence[int]) -> dict[LogDirectory, list[DescribeLogDirsPartition]]:
-    """Those of a topic's partitions that have a replica here, by their directories."""
+def _partitions(
+    call: Call, topic: Topic, indexes: Sequence[int], pace: Pace
+) -> Generator[None, None, dict[LogDirectory, list[DescribeLogDirsPartition]]]:
+    """Those of a topic's partitions that have a replica here, by their directories; in steps."""
     found: dict[LogDirectory, list[DescribeLogDirsPartition]] = {}
     for index in dict.fromkeys(indexes):
         partition = topic.partition(index)
@@ -69,4 +71,6 @@ def _partitions(call: Call, topic: Topic, indexes: Sequence[int]) -> dict[LogDir
             size_bytes = partition.log.size_bytes if partition.has_log else 0
             entry = DescribeLogDirsPartition(partition_index=index, partition_size=size_bytes)
             found.setdefault(call.node.directory_of(partition), []).append(entry)
+        if pace.is_over():
+            yield
     return found

@@ -7,6 +7,7 @@ from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.topic_rules import check_name
 from fakebroker.broker.core.topics import Partition, Topic
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import in_parts
 from fakebroker.protocol.wire.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -42,15 +43,19 @@ def _in_steps(
         if left <= 0:
             response.next_cursor = Cursor(topic_name=name, partition_index=first)
             break
-        entry = _topic(call, name, first, left)
+        entry, topic = _topic(call, name)
         response.topics.append(entry)
-        left -= len(entry.partitions)
-        topic = call.cluster.topics.get(name)
-        end = first + len(entry.partitions)
+        page = [] if topic is None else topic.partitions[first : first + left]
+        for partitions in in_parts(page):
+            entry.partitions += [_partition(each) for each in partitions]
+            if pace.is_over(len(partitions)):
+                yield
+        left -= len(page)
+        end = first + len(page)
         if topic is not None and end < len(topic.partitions):
             response.next_cursor = Cursor(topic_name=name, partition_index=end)
             break
-        if pace.is_over(1 + len(entry.partitions)):
+        if pace.is_over():
             yield
     return response
 
@@ -62,25 +67,20 @@ def _error_response(names: Iterable[str], code: ErrorCode) -> DescribeTopicParti
     )
 
 
-def _topic(call: Call, name: str, first: int, limit: int) -> DescribeTopicPartitionsResponseTopic:
+def _topic(call: Call, name: str) -> tuple[DescribeTopicPartitionsResponseTopic, Topic | None]:
+    """The answer for a topic, still without partitions, and the topic if there is one."""
     entry = DescribeTopicPartitionsResponseTopic(name=name, topic_authorized_operations=operations.TOPIC)
     try:
         check_name(name)
     except KafkaError as error:
         entry.error_code = error.code
-        return entry
+        return entry, None
     topic = call.cluster.topics.get(name)
     if topic is None:
         entry.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return entry
-    entry.topic_id = topic.id
-    entry.is_internal = topic.is_internal
-    entry.partitions = [_partition(partition) for partition in _page(topic, first, limit)]
-    return entry
-
-
-def _page(topic: Topic, first: int, limit: int) -> list[Partition]:
-    return topic.partitions[first : first + limit]
+        return entry, None
+    entry.topic_id, entry.is_internal, entry.partitions = topic.id, topic.is_internal, []
+    return entry, topic
 
 
 def _partition(partition: Partition) -> DescribeTopicPartitionsResponsePartition:

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.core.groups.group import Group
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
+from fakebroker.protocol.pace import Pace, StepTime
 
 TOPICS_PER_STEP = 20_000  # in subscriptions and assignments, or partitions or tasks
 _COSTS_TOPICS = 20  # what a group or a member counts as
@@ -44,7 +44,7 @@ def describe_groups(
     It costs as much again, since all of it is written each time.
     """
     entries, known = list[Entry](), dict[str, tuple[Entry, int]]()
-    pace = _Counting(TOPICS_PER_STEP, call.cluster.timers.passes.stopwatch)
+    pace = _Counting(TOPICS_PER_STEP, call.cluster.timers.passes.step_time)
     for group_id in group_ids:
         cost = 0
         if group_id in known:
@@ -66,8 +66,8 @@ class _Counting(Pace):
 
     __slots__ = ("total",)
 
-    def __init__(self, units_per_step: int, stopwatch: Callable[[], float]) -> None:
-        super().__init__(units_per_step, stopwatch)
+    def __init__(self, units_per_step: int, time: StepTime) -> None:
+        super().__init__(units_per_step, time)
         self.total = 0
 
     def is_over(self, units: int = 1) -> bool:

@@ -16,6 +16,7 @@ from fakebroker.broker.apis.call import Call, Repeat, Steps
 from fakebroker.broker.core.topic_rules import LARGEST_CHANGE, check_name
 from fakebroker.broker.core.topics import INTERNAL_TOPICS, Partition, Topic
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import in_parts
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.wire.messages.metadata import (
     MetadataRequest,
@@ -25,6 +26,9 @@ from fakebroker.protocol.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+
+_Described = tuple[MetadataResponseTopic, Topic | None]
+"""An answer for a topic, and the topic if its partitions are still to be described."""
 
 PARTITIONS_PER_STEP = 2_000  # and topics, which cost about as much
 _CREATION_COSTS_PARTITIONS = 10
@@ -47,15 +51,19 @@ def handle(
 
 
 def _in_steps(call: Call, request: MetadataRequest, may_create: Callable[[str], bool]) -> Steps[MetadataResponse]:
-    """As many topics in one step as have `PARTITIONS_PER_STEP`."""
+    """As many topics in one step as have `PARTITIONS_PER_STEP`, of a large one some of its partitions."""
     topics: list[MetadataResponseTopic] = []
     pace, cluster = call.pace(PARTITIONS_PER_STEP), call.cluster
     known = len(cluster.topics)
-    for topic in _topics(call, request, may_create):
-        topics.append(topic)
+    for entry, topic in _topics(call, request, may_create):
+        topics.append(entry)
         made, known = len(cluster.topics) != known, len(cluster.topics)
-        if pace.is_over(1 + len(topic.partitions) + _CREATION_COSTS_PARTITIONS * made):
+        if pace.is_over(1 + _CREATION_COSTS_PARTITIONS * made):
             yield
+        for partitions in () if topic is None else in_parts(topic.partitions):
+            entry.partitions += [_partition(call, each) for each in partitions]
+            if pace.is_over(len(partitions)):
+                yield
     response = MetadataResponse(
         brokers=_brokers(call),
         cluster_id=cluster.cluster_id,
@@ -65,9 +73,9 @@ def _in_steps(call: Call, request: MetadataRequest, may_create: Callable[[str], 
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = operations.CLUSTER
     if request.include_topic_authorized_operations:
-        for topic in topics:
-            if topic.name is not None:  # else its id is unknown
-                topic.topic_authorized_operations = operations.TOPIC
+        for entry in topics:
+            if entry.name is not None:  # else its id is unknown
+                entry.topic_authorized_operations = operations.TOPIC
     return response
 
 
@@ -132,13 +140,11 @@ def _brokers(call: Call) -> list[MetadataResponseBroker]:
     return brokers
 
 
-def _topics(call: Call, request: MetadataRequest, may_create: Callable[[str], bool]) -> Iterator[MetadataResponseTopic]:
+def _topics(call: Call, request: MetadataRequest, may_create: Callable[[str], bool]) -> Iterator[_Described]:
     """The answers for the topics asked for, each made when it is taken."""
     asked = request.topics
     if asked is None or (call.version == 0 and not asked):
-        return (
-            describe(call, topic) for topic in list(call.cluster.topics) if topic.partitions
-        )  # not deleted meanwhile
+        return (_described(topic) for topic in list(call.cluster.topics) if topic.partitions)  # not deleted meanwhile
     by_id = [entry.topic_id for entry in asked if entry.topic_id != ZERO_UUID]
     if by_id:
         return (_by_id(call, topic_id) for topic_id in dict.fromkeys(by_id))
@@ -158,31 +164,31 @@ def _name(entry: MetadataRequestTopic) -> str:
     return entry.name or ""
 
 
-def _by_id(call: Call, topic_id: bytes) -> MetadataResponseTopic:
+def _by_id(call: Call, topic_id: bytes) -> _Described:
     topic = call.cluster.topics.by_id(topic_id)
     if topic is None:
-        return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
-    return describe(call, topic)
+        return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id), None
+    return _described(topic)
 
 
-def _by_name(call: Call, name: str, may_create: Callable[[str], bool], is_too_much: bool) -> MetadataResponseTopic:
+def _by_name(call: Call, name: str, may_create: Callable[[str], bool], is_too_much: bool) -> _Described:
     """One topic; one that there is not is made, unless all of them together are too much (NT-11)."""
     topic = call.cluster.topics.get(name)
     if topic is not None:
-        return describe(call, topic)
+        return _described(topic)
     behaviours = call.cluster.behaviours
     creates = call.node.settings.get_bool("auto.create.topics.enable") and may_create(name)
     try:
         if creates or behaviours.metadata_checks_names:
             check_name(name)
     except KafkaError as error:
-        return MetadataResponseTopic(error_code=error.code, name=name)
+        return MetadataResponseTopic(error_code=error.code, name=name), None
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if creates:
         if not is_too_much:
             _auto_create(call, name)
         code = behaviours.auto_creation_error
-    return MetadataResponseTopic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)
+    return MetadataResponseTopic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS), None
 
 
 def _auto_create(call: Call, name: str) -> None:
@@ -198,14 +204,10 @@ def _auto_create(call: Call, name: str) -> None:
         pass
 
 
-def describe(call: Call, topic: Topic) -> MetadataResponseTopic:
-    """One topic as this version shows it."""
-    return MetadataResponseTopic(
-        name=topic.name,
-        topic_id=topic.id,
-        is_internal=topic.is_internal,
-        partitions=[_partition(call, partition) for partition in topic.partitions],
-    )
+def _described(topic: Topic) -> _Described:
+    """One topic, still without its partitions."""
+    entry = MetadataResponseTopic(name=topic.name, topic_id=topic.id, is_internal=topic.is_internal, partitions=[])
+    return entry, topic
 
 
 def _partition(call: Call, partition: Partition) -> MetadataResponsePartition:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace, finished, no_stopwatch
+from fakebroker.protocol.pace import Pace, StepTime, finished
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class LongPasses:
         self.is_unlimited = False  # while a test moves the clock
         self.on_put_off: Callable[[], None] = lambda: None  # the engine's: there is something for the next turns
         self.on_error: Callable[[Exception], None] = _raise  # the engine's: some work has failed, and others go on
-        self.stopwatch: Callable[[], float] = no_stopwatch  # the driver's, in seconds; one in virtual time has none
+        self.step_time = StepTime()  # of the steps that are taken now
         self._left: int | None = None
         self._waiting: deque[Callable[[Instant], None]] = deque()
         self._actions: deque[Callable[[Instant], None]] = deque()
@@ -68,6 +68,15 @@ class LongPasses:
     def __bool__(self) -> bool:
         """Whether a pass waits for the next turn."""
         return bool(self._waiting)
+
+    @property
+    def stopwatch(self) -> Callable[[], float]:
+        """The driver's, in seconds; one in virtual time has none that goes on."""
+        return self.step_time.stopwatch
+
+    @stopwatch.setter
+    def stopwatch(self, stopwatch: Callable[[], float]) -> None:
+        self.step_time.stopwatch = stopwatch
 
     def limit(self) -> None:
         """A turn begins that may cost TURN_COST."""
@@ -94,7 +103,7 @@ class LongPasses:
 
     def pace(self, units_per_step: int) -> Pace:
         """When the steps of some work are over: after so many units, or earlier if they take long by the stopwatch."""
-        return Pace(units_per_step, self.stopwatch)
+        return Pace(units_per_step, self.step_time)
 
     def begin(self, steps: Generator[None, None, T], done: Callable[[T, Instant], None], now: Instant) -> None:
         """Take the first step of long work, which a request or an event caused, and the others in later turns.

@@ -16,7 +16,7 @@ from fakebroker.broker.engine.work import DueWork, PassesWork, Task, Work, Works
 from fakebroker.protocol.errors import AnswerTooLong
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address, Listener, listener_settings
-from fakebroker.protocol.pace import STEP_S, Line, Pace
+from fakebroker.protocol.pace import FIRST_STEP_S, STEP_S, Line, Pace
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from fakebroker.broker.engine.security.key_sets import Fetched, KeySets
 
 DUE_PER_TURN = 100  # deadlines: most make some hundred calls, the end of a session in a very large group 50,000
+MOST_UNDER_WAY = 16  # long requests: each holds what its answer is made of, until that is written
+STEPS_OF_VERY_LONG = 100  # some seconds: such a request does not keep others waiting
 MAX_ERRORS = 100  # kept
 MAX_TRACE_CHARS = 10_000  # of each one's traceback, its end
 
@@ -71,6 +73,8 @@ class Engine:
         self._key_sets: KeySets | None = None  # as the faults
         self.fetch: Callable[[str, Callable[[Fetched], None]], None] = _fetch_nothing  # the broker's, from a URL
         self.works: deque[AnyWork] = deque()
+        self._waiting = deque[Work]()  # long requests that have taken their first step only
+        self._is_late = False
         self._lines = [WorksInLine(line, self.begin) for line in Line]
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
         # Connections with something to do for their drivers: to send, to take a turn, to stop reading, to close. In the
@@ -152,8 +156,40 @@ class Engine:
 
     def begin(self, work: AnyWork) -> None:
         """A request turned out to be long, or there is something to do after it."""
-        self._add_work(work)
+        if isinstance(work, Work) and not work.steps_taken and self._are_many_under_way():
+            self._waiting.append(work)
+            self._limit_first_steps()
+        else:
+            self._add_work(work)
         self.on_work()
+
+    def _are_many_under_way(self) -> bool:
+        """Whether a further long request has to wait: each holds what its answer is made of.
+
+        Not counted are those that wait in a line to unpack or to pack, holding little; and those that take very long,
+        which are few.
+        """
+        if self._waiting:
+            return True
+        counted = sum(isinstance(each, Work) and each.steps_taken < STEPS_OF_VERY_LONG for each in self.works)
+        return counted + len(self._lines[Line.WRITING]) >= MOST_UNDER_WAY
+
+    def _go_on_with_waiting(self) -> None:
+        """Let those that have waited longest go on, if there is room."""
+        waiting, self._waiting = self._waiting, deque()
+        while waiting and not self._are_many_under_way():
+            self.works.append(waiting.popleft())
+        self._waiting = waiting
+        self._limit_first_steps()
+
+    def set_late(self, is_late: bool) -> None:
+        """While clients wait longer than a step for their turns, these are as short as can be: a request or two."""
+        self._is_late = is_late
+        self.turn_s = 0 if is_late else STEP_S
+        self._limit_first_steps()
+
+    def _limit_first_steps(self) -> None:
+        self._timers.passes.step_time.step_s = FIRST_STEP_S if self._is_late or self._waiting else STEP_S
 
     def _add_work(self, work: AnyWork) -> None:
         """A work's next step comes after those of all others that are there."""
@@ -170,8 +206,14 @@ class Engine:
         """One step of the work that has waited longest. The driver calls it as long as there are `works`."""
         self.tick(now)
         work = self.works.popleft()
-        if work.step(now):
-            self._add_work(work)
+        self._timers.passes.step_time.step_s = STEP_S
+        try:
+            if work.step(now):
+                self._add_work(work)
+        finally:
+            self._limit_first_steps()
+        if self._waiting:
+            self._go_on_with_waiting()
         if self.outbox:
             self.drain()
 
@@ -180,6 +222,8 @@ class Engine:
 
         What is in a line or comes to one ends: much of it could take minutes.
         """
+        self.works += self._waiting
+        self._waiting.clear()
         while self.works:
             work = self.works[0]
             if isinstance(work, WorksInLine):

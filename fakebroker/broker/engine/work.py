@@ -44,13 +44,14 @@ class Runner(Protocol):
 class Work:
     """What is left to do of one request. `steps` answers it at its end, and raises nothing."""
 
-    __slots__ = ("_call", "_client", "_must_finish", "_steps")
+    __slots__ = ("_call", "_client", "_must_finish", "_steps", "steps_taken")
 
     def __init__(self, client: Client, call: "Call", steps: "Generator[None, None, None]", must_finish: bool) -> None:
         self._client = client
         self._call = call
         self._steps = steps
         self._must_finish = must_finish
+        self.steps_taken = 0  # beside the first one of the request
 
     @property
     def line(self) -> Line | None:
@@ -67,6 +68,7 @@ class Work:
             self._steps.close()
             return False
         self._call.now = now
+        self.steps_taken += 1
         try:
             next(self._steps)
         except StopIteration:
@@ -84,6 +86,9 @@ class WorksInLine:
         self._line = line
         self._works = deque[Work]()
         self._on_leave = on_leave
+
+    def __len__(self) -> int:
+        return len(self._works)
 
     def join(self, work: Work) -> bool:
         """A work is the last in the line. Whether it is the only one."""

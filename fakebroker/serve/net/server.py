@@ -289,8 +289,7 @@ class Server:
                 self._schedule_turns()
 
     def _set_late(self, is_late: bool) -> None:
-        """While clients wait longer than a step for their turns, these are as short as can be: a request or two."""
-        self.engine.turn_s = 0 if is_late else STEP_S
+        self.engine.set_late(is_late)
 
     def _schedule_work(self) -> None:
         if not self._has_turn:
