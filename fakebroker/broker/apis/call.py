@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from fakebroker.broker.core.security.principals import Principal
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address, Listener
-from fakebroker.protocol.pace import Line
+from fakebroker.protocol.pace import STEP_S, Line
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster, Node
@@ -157,14 +157,22 @@ class Call:
         """Answer a request whose handler returned None. If the client has gone, nothing happens."""
         self.connection.answer(self, response)
 
-    def work(self, steps: Steps[Response], *, must_finish: bool = False) -> Response | None:
+    def work(
+        self, steps: Steps[Response], *, must_finish: bool = False, may_begin_later: bool = False
+    ) -> Response | None:
         """Do work that may be long. What a handler returns: the response if the first step was all, else None.
 
         Between the steps other connections are served, so each must leave the cluster's state whole; the request
         counts as parked. A step is bounded by what its `pace` counts (topics, records), so that the same requests make
         the same steps in virtual time; in real time one that takes long is ended, too. If the client goes away, the
         rest is not done unless it `must_finish`.
+
+        `may_begin_later`: while other clients wait, the first step comes in its turn, too. Nothing that was found out
+        before, such as the client's rights by what a topic's id stands for, may count on being followed by it at once.
         """
+        if may_begin_later and self.cluster.timers.passes.step_time.step_s < STEP_S:
+            self.connection.work(self, steps, must_finish)
+            return None
         try:
             next(steps)
         except StopIteration as end:

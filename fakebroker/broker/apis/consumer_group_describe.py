@@ -35,7 +35,7 @@ _CLASSIC, _CONSUMER = 0, 1  # member types
 def handle(call: Call, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse | None:
     """Describe each group by itself; empty group ids come first (CGD-1). Raises KafkaError UNSUPPORTED_VERSION."""
     check_is_served(call)
-    return call.work(_in_steps(call, request))
+    return call.work(_in_steps(call, request), may_begin_later=True)
 
 
 def _in_steps(call: Call, request: ConsumerGroupDescribeRequest) -> Steps[ConsumerGroupDescribeResponse]:

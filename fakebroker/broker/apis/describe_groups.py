@@ -25,7 +25,7 @@ MEMBERS_PER_STEP = 2_000  # and groups, which cost about as much
 
 def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse | None:
     """Describe each group by itself."""
-    return call.work(_in_steps(call, request))
+    return call.work(_in_steps(call, request), may_begin_later=True)
 
 
 def _in_steps(call: Call, request: DescribeGroupsRequest) -> Steps[DescribeGroupsResponse]:

@@ -16,7 +16,7 @@ PRODUCERS_PER_STEP = 5_000  # and partitions, which cost about as much
 
 def handle(call: Call, request: DescribeProducersRequest) -> DescribeProducersResponse | None:
     """Answer each partition for itself."""
-    return call.work(_in_steps(call, request))
+    return call.work(_in_steps(call, request), may_begin_later=True)
 
 
 def _in_steps(call: Call, request: DescribeProducersRequest) -> Steps[DescribeProducersResponse]:

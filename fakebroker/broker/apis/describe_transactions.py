@@ -16,7 +16,7 @@ PARTITIONS_PER_STEP = 2_000  # and transactional ids, which cost about as much
 
 def handle(call: Call, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse | None:
     """Describe each transactional id by itself, in the order of the request."""
-    return call.work(_in_steps(call, request))
+    return call.work(_in_steps(call, request), may_begin_later=True)
 
 
 def _in_steps(call: Call, request: DescribeTransactionsRequest) -> Steps[DescribeTransactionsResponse]:

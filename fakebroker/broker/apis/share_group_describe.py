@@ -26,7 +26,7 @@ from fakebroker.protocol.wire.messages.share_group_describe import (
 
 def handle(call: Call, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse | None:
     """Describe each group by itself."""
-    return call.work(_in_steps(call, request))
+    return call.work(_in_steps(call, request), may_begin_later=True)
 
 
 def _in_steps(call: Call, request: ShareGroupDescribeRequest) -> Steps[ShareGroupDescribeResponse]:

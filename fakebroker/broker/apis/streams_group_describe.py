@@ -35,7 +35,7 @@ from fakebroker.protocol.wire.messages.streams_group_describe import (
 
 def handle(call: Call, request: StreamsGroupDescribeRequest) -> StreamsGroupDescribeResponse | None:
     """Describe each group by itself; empty group ids come first (STD-1)."""
-    return call.work(_in_steps(call, request))
+    return call.work(_in_steps(call, request), may_begin_later=True)
 
 
 def _in_steps(call: Call, request: StreamsGroupDescribeRequest) -> Steps[StreamsGroupDescribeResponse]:
