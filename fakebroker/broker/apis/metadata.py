@@ -44,18 +44,31 @@ def _nobody_may(_name: str) -> bool:
 
 
 def handle(
-    call: Call, request: MetadataRequest, may_create: Callable[[str], bool] = _anybody_may
+    call: Call,
+    request: MetadataRequest,
+    may_create: Callable[[str], bool] = _anybody_may,
+    is_shown: Callable[[str], bool] = _anybody_may,
 ) -> MetadataResponse | None:
-    """Brokers, and the topics that were asked for; `may_create` says which of them the client may make (AU-4)."""
-    return _request_error(call.version, request) or call.work(_in_steps(call, request, may_create))
+    """Brokers, and the topics that were asked for.
+
+    `may_create` says which of them the client may make, `is_shown` which it sees when it asks for all (AU-4).
+    """
+    return _request_error(call.version, request) or call.work(_in_steps(call, request, may_create, is_shown))
 
 
-def _in_steps(call: Call, request: MetadataRequest, may_create: Callable[[str], bool]) -> Steps[MetadataResponse]:
+def _in_steps(
+    call: Call, request: MetadataRequest, may_create: Callable[[str], bool], is_shown: Callable[[str], bool]
+) -> Steps[MetadataResponse]:
     """As many topics in one step as have `PARTITIONS_PER_STEP`, of a large one some of its partitions."""
     topics: list[MetadataResponseTopic] = []
     pace, cluster = call.pace(PARTITIONS_PER_STEP), call.cluster
     known = len(cluster.topics)
-    for entry, topic in _topics(call, request, may_create):
+    asks_for_all = _asks_for_all(call.version, request)
+    for entry, topic in _all_topics(call) if asks_for_all else _topics(call, request, may_create):
+        if asks_for_all and not is_shown(entry.name or ""):
+            if pace.is_over():
+                yield
+            continue
         topics.append(entry)
         made, known = len(cluster.topics) != known, len(cluster.topics)
         if pace.is_over(1 + _CREATION_COSTS_PARTITIONS * made):
@@ -140,11 +153,18 @@ def _brokers(call: Call) -> list[MetadataResponseBroker]:
     return brokers
 
 
+def _asks_for_all(version: int, request: MetadataRequest) -> bool:
+    return request.topics is None or (version == 0 and not request.topics)
+
+
+def _all_topics(call: Call) -> Iterator[_Described]:
+    """Those that there are now, without those that are deleted until their turn comes."""
+    return (_described(topic) for topic in list(call.cluster.topics) if topic.partitions)
+
+
 def _topics(call: Call, request: MetadataRequest, may_create: Callable[[str], bool]) -> Iterator[_Described]:
     """The answers for the topics asked for, each made when it is taken."""
-    asked = request.topics
-    if asked is None or (call.version == 0 and not asked):
-        return (_described(topic) for topic in list(call.cluster.topics) if topic.partitions)  # not deleted meanwhile
+    asked = request.topics or []
     by_id = [entry.topic_id for entry in asked if entry.topic_id != ZERO_UUID]
     if by_id:
         return (_by_id(call, topic_id) for topic_id in dict.fromkeys(by_id))

@@ -45,7 +45,7 @@ def test_usual_keys_are_served(tmp_path: Path) -> None:
 @pytest.mark.parametrize("label", ["ENCRYPTED PRIVATE KEY", "PRIVATE KEY", "EC PRIVATE KEY"])
 def test_a_key_that_would_cost_minutes_is_refused(key: bytes, label: str) -> None:
     """Whatever derives its password, and whatever the block is called; the error says how many are served."""
-    with pytest.raises(KeyRefused, match=r"its encryption takes .* iterations, and at most 1,000,000 are served"):
+    with pytest.raises(KeyRefused, match=r"its encryption takes .* iterations, and at most 100,000 are served"):
         check_pem(pem(key, label))
 
 
@@ -53,7 +53,7 @@ def test_keys_count_together() -> None:
     """OpenSSL may try one after the other."""
     one = pem(encrypted_key(pbkdf2(MAX_ITERATIONS // 2)))
     check_pem(one * 2)
-    with pytest.raises(KeyRefused, match=r"takes 1,500,000 iterations"):
+    with pytest.raises(KeyRefused, match=r"takes 150,000 iterations"):
         check_pem(one * 3)
 
 
