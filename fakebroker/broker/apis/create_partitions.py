@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.core.topic_rules import LARGEST_CHANGE
+from fakebroker.broker.core.topic_rules import LARGEST_CHANGE, check_folders
 from fakebroker.broker.core.topics import Topic
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.wire.messages.create_partitions import (
@@ -72,6 +72,7 @@ def _topic_to_grow(call: Call, entry: CreatePartitionsTopic) -> tuple[Topic, int
         raise KafkaError(
             ErrorCode.INVALID_PARTITIONS, f"{entry.count} partitions are not more than the present {present}"
         )
+    check_folders(topic.name, entry.count)
     new = entry.count - present
     if entry.assignments is not None and len(entry.assignments) != new:
         raise KafkaError(

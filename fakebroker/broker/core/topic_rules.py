@@ -11,6 +11,10 @@ LARGEST_CHANGE = 10_000
 """Records that Kafka's controller writes for one request: each topic, each partition, each own config is one."""
 
 
+LONGEST_FOLDER = 255
+"""Characters of a file's name on usual file systems."""
+
+
 def check_name(name: str) -> None:
     """Raises KafkaError(INVALID_TOPIC_EXCEPTION) for a name that no topic can have (NT-4)."""
     if not _NAME.fullmatch(name) or name in (".", ".."):
@@ -95,6 +99,18 @@ def check_most_partitions(count: int, configs: int) -> None:
         raise KafkaError(
             ErrorCode.POLICY_VIOLATION, f"{count} partitions are too many: a topic can be created with {most} at most"
         )
+
+
+def check_folders(name: str, partitions: int) -> None:
+    """Raises KafkaError(INVALID_PARTITIONS) if a file system could not name the folder of the last partition.
+
+    MOCK: Kafka takes such partitions, and its log directory is offline then. Only a topic with a very long name and
+    100,000 partitions has some.
+    """
+    folder = f"{name}-{partitions - 1}"
+    if len(folder) > LONGEST_FOLDER:
+        text = f"partition {partitions - 1} would have a folder with a name of more than {LONGEST_FOLDER} characters"
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, text)
 
 
 def check_total(partitions: int) -> None:

@@ -47,6 +47,15 @@ def size(cluster: Cluster) -> int:
     return len(topic.partitions)
 
 
+@pytest.mark.parametrize(("length", "code"), [(248, 0), (249, ErrorCode.INVALID_PARTITIONS)])
+def test_each_partition_can_have_a_folder(cluster: Cluster, ask: Ask, length: int, code: int) -> None:
+    """MOCK: a file's name has at most 255 characters; one record for such a partition would fail a whole disk."""
+    name = "n" * length
+    topic = cluster.topics.create(name, 1, 1)
+    topic.partitions *= 99_999
+    assert grow(ask, cluster, (name, 100_001, None)) == {name: code}
+
+
 @pytest.mark.rules("NP-1")
 @pytest.mark.parametrize(
     ("count", "code"),
