@@ -20,7 +20,7 @@ SAME_TIME_MS = 1000  # a clock that is less than this beside the machine's was n
 class TlsClientConnection(ClientConnection):
     """The driver of one connection of a listener with TLS."""
 
-    __slots__ = ("_judges_dates", "_listener_tls", "_tls_socket")
+    __slots__ = ("_is_read_scheduled", "_judges_dates", "_listener_tls", "_tls_socket")
     _socket: TlsSocket
 
     def __init__(
@@ -31,20 +31,33 @@ class TlsClientConnection(ClientConnection):
         self._judges_dates = abs(server.clock.now().wall_ms - time() * 1000) > SAME_TIME_MS
         self._tls_socket = TlsSocket(accepted, self._listener_tls.context(self._judges_dates))
         self._tls_socket.on_secured = self._secured
+        self._is_read_scheduled = False
         super().__init__(server, listener, self._tls_socket, peer_host, peer_port)
 
     def read(self) -> None:
-        """There is something to read, perhaps: of the handshake, data, the end, or an error."""
+        """There is something to read, perhaps: of the handshake, data, the end, or an error.
+
+        While others wait, handshakes wait for them: each costs as much as a hundred requests, and cannot be divided.
+        """
+        if self._tls_socket.is_secured or self._server.engine.turn_s:
+            self._read_now()
+        else:
+            self._read_later()
+
+    def _read_now(self) -> None:
         tls = self._tls_socket
         if tls.is_full:  # `write` goes on with it
             self._server.sockets.remove_reader(tls.fileno())
             return
-        had_failed = bool(tls.failure)
+        had_failed, had_secured = bool(tls.failure), tls.is_secured
         super().read()
         if self._state in ENDED:
             return
         if tls.failure and not had_failed:
-            engine_tls.failed(self._connection, tls.failure)
+            if had_secured:
+                self._connection.fail(f"TLS: {tls.failure}")
+            else:
+                engine_tls.failed(self._connection, tls.failure)
             self._server.flush()
         elif self._state is OPEN and tls.has_ended:
             self._read_end()
@@ -52,6 +65,23 @@ class TlsClientConnection(ClientConnection):
             self._watch()
         if tls.has_unsent and self._state not in ENDED:
             self._server.sockets.add_writer(tls.fileno(), self.write)
+
+    def _watch(self) -> None:
+        """Be called again, also for records that the socket has given already."""
+        super()._watch()
+        if self._tls_socket.is_behind:
+            self._read_later()
+
+    def _read_later(self) -> None:
+        """Read when the others have had their turns."""
+        if not self._is_read_scheduled:
+            self._is_read_scheduled = True
+            self._server.take_later(self._read_on)
+
+    def _read_on(self) -> None:
+        self._is_read_scheduled = False
+        if self._state is OPEN:
+            self._read_now()
 
     def write(self) -> None:
         """There is room for what the socket did not take."""

@@ -8,11 +8,17 @@ from contextlib import suppress
 from socket import SO_LINGER, socket
 from ssl import MemoryBIO, SSLContext, SSLEOFError, SSLError, SSLWantReadError, SSLZeroReturnError
 
-from fakebroker.serve.net.tls.words import speaks_tls, words_of_failure
+from fakebroker.serve.net.tls.records import ArrivedRecords
+from fakebroker.serve.net.tls.words import EMPTY_RECORDS, LONG_HANDSHAKE, speaks_tls, words_of_failure
 
 RECORD_BYTES = 16 * 1024  # the most that one record of TLS carries
 ENCRYPTED_BYTES = 64 * 1024  # at once; a slow reader costs no more
-DECRYPTED_BYTES = 64 * 1024  # at once: thousands of small records, each of which costs as much as a large one
+DECRYPTED_BYTES = 64 * 1024  # read at once, after the handshake
+RECORDS_AT_ONCE = 64  # decrypted; a small one costs as much as a large one
+EMPTY_AT_ONCE = 8  # of them without data: such a one may cost ten times as much
+MAX_EMPTY_RECORDS = 32  # in a row, as in BoringSSL; OpenSSL has this limit, but not for KeyUpdates
+HELLO_BYTES = 16 * 1024  # read at once in the handshake, and its most before the broker answers; 0.5 KB are usual
+HANDSHAKE_BYTES = 48 * 1024  # of the client, with its certificates; Kafka's Java takes messages of 32 KiB
 MAX_UNSENT_BYTES = 64 * 1024  # of ciphertext, before nothing more is read
 
 _KEEPS_SESSIONS = ("TLSv1.2",)
@@ -33,16 +39,20 @@ class TlsSocket:
         """
         self.raw = raw
         self.on_secured: Callable[[], None] = _nothing
-        self.failure = ""  # why the handshake failed, in words
+        self.failure = ""  # why the client is not heard any more, in words
         self.is_secured = False  # the handshake is done
         self.has_ended = False  # the client has said that it sends no more
-        self.may_have_more = False  # the socket may have bytes that were not read yet
+        self.may_have_more = False  # there may be bytes that were not read or decrypted yet
         self._incoming, self._outgoing = MemoryBIO(), MemoryBIO()
         self.tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         self._ciphertext = memoryview(b"")  # what the socket has not taken
         self._encrypted_bytes = 0  # of plaintext in it, or sent, and not reported yet
         self._is_reset = False  # the end is to be no orderly one
         self._started = b""  # the first bytes of the client, for words about a failure
+        self._handshake_bytes = 0  # of the client
+        self._is_answered = False  # the broker has said something in the handshake
+        self._records = ArrivedRecords()
+        self._empty_records = 0  # in a row
         self.fileno = raw.fileno
         self.getsockname = raw.getsockname
 
@@ -56,6 +66,11 @@ class TlsSocket:
         """Whether nothing is to be read before the client reads: TLS itself answers, too, to each KeyUpdate."""
         return len(self._ciphertext) > MAX_UNSENT_BYTES
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether records have arrived that the next `recv` decrypts, whatever the socket has then."""
+        return self._records.has_next and not self.failure
+
     def recv(self, size: int) -> bytes:
         """What the client sent, of at most `size` bytes that are read from the socket; empty at the end.
 
@@ -63,27 +78,39 @@ class TlsSocket:
         for a connection that is lost or damaged.
         """
         if self.failure:
+            self.may_have_more = False
             self.raw.recv(size)  # nobody is interested
             raise BlockingIOError
-        size = min(size, DECRYPTED_BYTES)
-        data = self.raw.recv(size)
-        self.may_have_more = len(data) == size
-        if not self.is_secured:
-            self._started = self._started or data[:16]
-        decrypted = list[bytes]()
-        for record in _in_records(data):
-            if record:
-                self._incoming.write(record)
-            else:
-                self._incoming.write_eof()
-            if not self.is_secured:
-                self._shake_hands()
-            if self.is_secured and not self.failure:  # that may come of the outcome, too
-                self._decrypt(decrypted)
+        was_behind = self._records.has_next
+        if not was_behind:
+            self._take_in(size)
+        decrypted = self._decrypt() if self.is_secured and not self.failure else []
+        if was_behind or self.is_behind:
+            self.may_have_more = True  # the socket, too: nobody was there for what has come meanwhile
         self.flush()  # TLS may have something to say of its own
         if not decrypted and not self.has_ended:
             raise BlockingIOError
         return decrypted[0] if len(decrypted) == 1 else b"".join(decrypted)
+
+    def _take_in(self, size: int) -> None:
+        """Read from the socket, and go on with the handshake. Raises BlockingIOError, OSError."""
+        size = min(size, DECRYPTED_BYTES if self.is_secured else HELLO_BYTES)
+        self.may_have_more = False
+        data = self.raw.recv(size)
+        self.may_have_more = len(data) == size
+        if self.is_secured:
+            self._records.add(data)
+            self.has_ended = self.has_ended or not data
+            return
+        self._started = self._started or data[:16]
+        self._handshake_bytes += len(data)
+        if data:
+            self._incoming.write(data)
+        else:
+            self._incoming.write_eof()
+        self._shake_hands()
+        if self.is_secured:
+            self._records.add(self._incoming.read())  # OpenSSL takes a record at a time: what is left begins with one
 
     def send(self, data: bytes | memoryview) -> int:
         """Encrypt and send; how many bytes of `data` were sent. Raises BlockingIOError, OSError."""
@@ -151,11 +178,12 @@ class TlsSocket:
 
     def _shake_hands(self) -> None:
         """Go on with the handshake."""
-        if self.failure:
-            return
         try:
             self.tls.do_handshake()
         except SSLWantReadError:
+            self._is_answered = self._is_answered or bool(self._outgoing.pending)
+            if self._handshake_bytes >= (HANDSHAKE_BYTES if self._is_answered else HELLO_BYTES):
+                self.failure = LONG_HANDSHAKE
             return
         except SSLError as error:
             self.failure = words_of_failure(error, self._started)
@@ -175,18 +203,38 @@ class TlsSocket:
             self._outgoing.write(INTERNAL_ERROR_ALERT)
         self.flush()
 
-    def _decrypt(self, decrypted: list[bytes]) -> None:
-        """Add all data that came whole. Raises SSLError."""
+    def _decrypt(self) -> list[bytes]:
+        """The data of the next records. Raises SSLError."""
+        decrypted, empty = list[bytes](), 0
+        for _ in range(RECORDS_AT_ONCE):
+            record = self._records.take()
+            if not record:
+                break
+            self._incoming.write(record)
+            if data := self._read_record():
+                decrypted.append(data)
+                self._empty_records = 0
+                continue
+            empty += 1
+            if empty == EMPTY_AT_ONCE or self.has_ended or self.failure:
+                break
+        return decrypted
+
+    def _read_record(self) -> bytes:
+        """The data of a record, none if there is a part of it only, or if it has none. Raises SSLError."""
         try:
-            while piece := self.tls.read(RECORD_BYTES):
-                decrypted.append(piece)
-            self.has_ended = True
+            data = self.tls.read(RECORD_BYTES)
+            self.has_ended = not data
+            return data
         except SSLWantReadError:
-            pass
+            self._empty_records += self._records.is_whole
+            if self._empty_records > MAX_EMPTY_RECORDS:
+                self.failure = EMPTY_RECORDS
         except SSLError as error:
             if not isinstance(error, SSLZeroReturnError | SSLEOFError):
                 raise
             self.has_ended = True
+        return b""
 
 
 def _nothing() -> None:

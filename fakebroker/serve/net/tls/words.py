@@ -6,6 +6,8 @@ _HANDSHAKE = 0x16  # the first byte of a client that speaks TLS
 _NO_TLS = "the client does not use TLS, which this listener requires: set its security.protocol to SSL or SASL_SSL"
 _NOT_TRUSTED = "the client does not accept the broker's certificate"
 OWN_NOT_ACCEPTED = "the client's certificate is not accepted"
+LONG_HANDSHAKE = "the client sends more in the handshake than any client needs"
+EMPTY_RECORDS = "the client sends records without data (such as KeyUpdates) only"
 
 # OpenSSL's reason -> what it means here. Alerts are what the client said.
 _WORDS = {
