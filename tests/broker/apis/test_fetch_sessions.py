@@ -257,7 +257,7 @@ def test_a_parked_request_has_used_its_epoch(lab: Fetches) -> None:
 
 @pytest.mark.rules("FS-10")
 def test_a_long_parked_request_ends_when_its_epoch_is_over(lab: Fetches, monkeypatch: pytest.MonkeyPatch) -> None:
-    """MOCK: it is told at once, so that a session waits for very many partitions only once."""
+    """MOCK: it does not wait on, so that a session waits for very many partitions only once."""
     monkeypatch.setattr(fetching, "MANY_TARGETS", 0)
     session = opened(lab, At(0))
     first = lab.fetch(session=session, epoch=1, wait=500)

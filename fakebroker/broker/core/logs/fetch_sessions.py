@@ -237,8 +237,8 @@ class FetchSessions:
     def advance(self, session: FetchSession, now: Instant) -> None:
         """An incremental request was accepted: the next one carries the next epoch (FS-3, FS-10).
 
-        One that waits still, on another connection, will be told that its epoch is over. MOCK: if it waits for very
-        many partitions, it is told at once; Kafka keeps all that it waits for until it ends.
+        One that waits still, on another connection, will be answered that its epoch is over. MOCK: if it waits for
+        very many partitions, it ends at once; Kafka keeps all that it waits for until its time is up.
         """
         session.epoch = 1 if session.epoch == _LAST_EPOCH else session.epoch + 1
         session.used_ms = now.mono_ms
