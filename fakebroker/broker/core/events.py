@@ -109,6 +109,11 @@ class GroupsLoaded(NamedTuple):
 
     groups: Sequence[GroupStored]
 
+    @property
+    def parts(self) -> int:
+        """How many there are."""
+        return len(self.groups)
+
     def each(self) -> Iterator[GroupStored]:
         """One by one."""
         return iter(self.groups)
@@ -134,6 +139,11 @@ class CoordinatorRecords(NamedTuple):
 
     how: str
     records: Sequence[Any]  # most brokers have no such groups, so the types of their records are not imported here
+
+    @property
+    def parts(self) -> int:
+        """How many there are."""
+        return len(self.records)
 
     def each(self) -> Iterator[CoordinatorRecord]:
         """One by one; they become data only now."""
@@ -161,6 +171,11 @@ class OffsetsDeleted(NamedTuple):
     group_id: str
     partitions: Sequence[TopicPartition]
     reason: str
+
+    @property
+    def parts(self) -> int:
+        """How many there are."""
+        return len(self.partitions)
 
     def each(self) -> Iterator[OffsetDeleted]:
         """One by one."""

@@ -29,6 +29,7 @@ class Served:
         self.snapshot_count = 0
         self.plays = Plays(brokers.leftovers)
         self.is_closing = False
+        self.readers = 0  # of /live
         self.run = new_run()  # whose journal has the numbers
 
     def check_options(self, options: Mapping[str, Any]) -> None:

@@ -1,6 +1,5 @@
 """Long answers as JSON: in steps, between which the broker serves its clients, and only as fast as they are read."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -9,8 +8,8 @@ from typing import Any, Final
 
 from fakebroker.cli.http.answers import raw_table, to_json
 from fakebroker.cli.http.event_stream import Stream
+from fakebroker.cli.http.turns import each_in_turn, pace_of
 from fakebroker.protocol.errors import FakebrokerError
-from fakebroker.protocol.pace import Pace
 from fakebroker.testing.reflection.members import is_handle
 
 LONG: Final = 50  # entries: what has more is written in steps
@@ -100,11 +99,16 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-async def _paced(texts: Iterator[str]) -> AsyncIterator[bytes]:
+def _paced(texts: Iterator[str]) -> AsyncIterator[bytes]:
     """Texts together, with a turn for the others after each step."""
+    return each_in_turn(_pieces(texts))
+
+
+def _pieces(texts: Iterator[str]) -> Iterator[bytes | None]:
+    """Texts in pieces to send; None where a step is over before there is one."""
     gathered: list[str] = []
     size = 0
-    pace = Pace(TEXTS_PER_STEP)
+    pace = pace_of(TEXTS_PER_STEP)
     for text in texts:
         gathered.append(text)
         size += len(text)
@@ -113,5 +117,5 @@ async def _paced(texts: Iterator[str]) -> AsyncIterator[bytes]:
             gathered.clear()
             size = 0
         if pace.is_over():
-            await asyncio.sleep(0)
+            yield None
     yield "".join(gathered).encode()

@@ -4,15 +4,15 @@ The stream keeps nothing for a reader but its place: a journal number, a version
 A reader that is slow gets fewer and longer messages; entries that the journal forgot before it got them are sent as a
 `gap`. A reader that comes back sends the id of its last message (`Last-Event-ID`) and goes on from there.
 
-Looking costs time on the loop that serves the clients of the broker. So each round is followed by a pause in which at
-least `PAUSE_SHARE` times as much time passes as it took.
+Looking costs time on the loop that serves the clients of the broker. So it is done in steps, and each round is followed
+by a pause in which at least `PAUSE_SHARE` times as much time passes as it took, and as much for each other reader.
 """
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Hashable, Iterator
+from collections.abc import AsyncIterator, Generator, Hashable, Iterator
 from time import monotonic
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,10 +20,19 @@ from starlette.responses import Response
 from fakebroker.cli.http.event_stream import EventStream
 from fakebroker.cli.http.extra import Served
 from fakebroker.cli.http.problems import Problem, shown_value
+from fakebroker.cli.http.turns import each_in_turn, in_turns, pace_of
 from fakebroker.testing.broker import AsyncFakeBroker
-from fakebroker.testing.handles.group_rows import changes_of
-from fakebroker.testing.handles.waiting import correlation_id_of, waiting_connections, waiting_request
-from fakebroker.testing.journal.brief import BriefFilter, BriefLines, stretch
+from fakebroker.testing.handles.group_rows import GROUPS_PER_STEP, changes_of
+from fakebroker.testing.handles.waiting import (
+    REQUESTS_PER_STEP,
+    correlation_id_of,
+    waiting_connections,
+    waiting_in_steps,
+)
+from fakebroker.testing.journal.brief import BYTES_PER_STEP, BriefLines, step_of_stretch
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.topics import Topic
 
 ROUND_S: Final = 0.2
 PAUSE_SHARE: Final = 9
@@ -32,9 +41,12 @@ CLOCK_EVERY_S: Final = 5.0
 LARGEST_JUMP_MS: Final = 100  # by which the time of day may be another than expected before that is sent
 MAX_LINES: Final = 500
 MAX_WAITING: Final = 200
+ROWS_IN_MESSAGE: Final = 2000  # of groups
+PARTITIONS_PER_STEP: Final = 20_000
 PARTS: Final = ("lines", "groups", "clock", "state", "waiting")
 
 Message = tuple[str, Any]  # the event's name and its data
+ROUND_END: Final = ()
 
 
 class StreamPosition(NamedTuple):
@@ -68,10 +80,10 @@ class LiveReader:
         self._brief = BriefLines()
         self._clock: Clock | None = None
         self._sent: dict[str, Hashable] = {}  # what was said last, by subject
-        self._next_look_s = 0.0  # at the groups
+        self.took_s = 0.0  # the steps of this round
 
-    def round(self) -> Iterator[Message]:
-        """What there is to tell now."""
+    def round(self) -> Iterator[Message | None]:
+        """What there is to tell now. None, and each message, is the end of a step."""
         if "lines" in self._parts:
             yield from self._lines()
         if "groups" in self._parts:
@@ -84,8 +96,8 @@ class LiveReader:
             yield from self._waiting()
 
     def _lines(self) -> Iterator[Message]:
-        journal = self._broker._engine.journal
-        found = stretch(journal, self._brief, self.place.seq, None, MAX_LINES, BriefFilter())
+        journal, pace = self._broker._engine.journal, pace_of(BYTES_PER_STEP)
+        found = step_of_stretch(journal, self._brief, self.place.seq, MAX_LINES, pace)
         if found.first_seq > self.place.seq:
             yield "gap", {"from_seq": self.place.seq, "to_seq": found.first_seq}
         following = found.next_seq if found.next is None else found.next
@@ -94,26 +106,20 @@ class LiveReader:
         if found.lines:
             yield "lines", {"lines": found.lines, "next_seq": following}
 
-    def _groups(self) -> Iterator[Message]:
-        engine, at_s = self._broker._engine, monotonic()
-        if at_s < self._next_look_s:
-            return
+    def _groups(self) -> Generator[Message | None, None, None]:
         changes = changes_of(self._broker)
-        version = changes.look_at(engine, again=False)
-        self._next_look_s = at_s + (monotonic() - at_s) * (1 + PAUSE_SHARE)
-        if version != self.place.version:
-            is_complete, rows, gone = changes.since(self.place.version)
-            self.place = self.place._replace(version=version)
-            yield (
-                "groups",
-                {
-                    "version": version,
-                    "is_complete": is_complete,
-                    "rows": [row._asdict() for row in rows],
-                    "gone": gone,
-                    "counts": changes.counts(),
-                },
-            )
+        version = yield from changes.look_at_in_steps(self._broker._engine, pace_of(GROUPS_PER_STEP), again=False)
+        if version == self.place.version:
+            return
+        is_complete, rows, gone = changes.since(self.place.version)
+        message = {"version": version, "is_complete": is_complete, "gone": gone, "counts": changes.counts()}
+        yield None
+        for begin in range(0, len(rows) or 1, ROWS_IN_MESSAGE):
+            end = begin + ROWS_IN_MESSAGE
+            if end >= len(rows):  # a reader that comes back before that gets all of them again
+                self.place = self.place._replace(version=version)
+            yield "groups", {**message, "rows": [row._asdict() for row in rows[begin:end]]}
+            message |= {"is_complete": False, "gone": []}
 
     def _clock_message(self) -> Iterator[Message]:
         clock, engine, at_s = self._broker._broker_clock, self._broker._engine, monotonic()
@@ -128,24 +134,20 @@ class LiveReader:
             due = self._broker.clock.due()
             yield "clock", {**due._asdict(), "due": [each._asdict() for each in due.due]}
 
-    def _state(self) -> Iterator[Message]:
-        now = self._states()
+    def _state(self) -> Generator[Message | None, None, None]:
+        now = yield from self._states()
         changed = [name for name, state in now.items() if self._sent.get(name, state) != state]
         self._sent.update(now)
         if changed:
             yield "state", {"changed": changed}
 
-    def _states(self) -> dict[str, Hashable]:
+    def _states(self) -> Generator[None, None, dict[str, Hashable]]:
         """What changes when something is to be asked again: cheap to make, and never shown."""
         engine = self._broker._engine
         cluster, links = engine.cluster, self._broker._server.links
-        partitions = [partition for topic in cluster.topics if not topic.is_internal for partition in topic.partitions]
+        stored = yield from _stored([topic for topic in cluster.topics if not topic.is_internal])
         return {
-            "topics": (
-                len(cluster.topics),
-                cluster.topics.changes,
-                sum(p.changes + p.leader_epoch + len(p.isr) + p.log.log_end_offset for p in partitions if p.has_log),
-            ),
+            "topics": (len(cluster.topics), cluster.topics.changes, stored),
             "faults": tuple((fault.fault_id, fault.hits, fault.matched) for fault in engine.faults),
             "nodes": tuple(
                 (node.id, node.state, node.is_fenced, node.rack, tuple(links.faults_of(node.id)))
@@ -154,14 +156,26 @@ class LiveReader:
             "holds": str(cluster.holds),
         }
 
-    def _waiting(self) -> Iterator[Message]:
+    def _waiting(self) -> Generator[Message | None, None, None]:
         engine = self._broker._engine
         waiting = waiting_connections(engine)
         who = tuple((each.connection_id, correlation_id_of(each)) for each in waiting)
         if self._sent.get("waiting", ()) != who:
             self._sent["waiting"] = who
-            shown = [waiting_request(engine, each)._asdict() for each in waiting[:MAX_WAITING]]
-            yield "waiting", {"waiting": shown, "total": len(waiting)}
+            shown = yield from waiting_in_steps(engine, waiting[:MAX_WAITING], pace_of(REQUESTS_PER_STEP))
+            yield "waiting", {"waiting": [each._asdict() for each in shown], "total": len(waiting)}
+
+
+def _stored(topics: "list[Topic]") -> Generator[None, None, int]:
+    """A number that changes when partitions do."""
+    pace, total = pace_of(PARTITIONS_PER_STEP), 0
+    for topic in topics:
+        total += sum(
+            p.changes + p.leader_epoch + len(p.isr) + p.log.log_end_offset for p in topic.partitions if p.has_log
+        )
+        if pace.is_over(len(topic.partitions)):
+            yield
+    return total
 
 
 async def live(served: Served, request: Request) -> Response:
@@ -173,7 +187,8 @@ async def live(served: Served, request: Request) -> Response:
     """
     broker = served.broker_of(request)
     parts = _parts(request.query_params.get("what"))
-    now = StreamPosition(broker.journal.next_seq, broker.group_rows(limit=1).version)
+    groups = changes_of(broker).look_at_in_steps(broker._engine, pace_of(GROUPS_PER_STEP))
+    now = StreamPosition(broker.journal.next_seq, await in_turns(groups))
     known = _known_place(request, served.run)
     asked = StreamPosition(_number(request, "since", now.seq), _number(request, "groups_since", now.version))
     place = known or asked
@@ -203,20 +218,37 @@ def hello(served: Served, broker: AsyncFakeBroker, place: StreamPosition, is_res
 async def _events(
     served: Served, reader: LiveReader, broker: AsyncFakeBroker, first: dict[str, Any]
 ) -> AsyncIterator[bytes]:
-    yield _message(served.run, reader.place, ("hello", first))
-    spoke_s = monotonic()
-    while not served.is_closing:
+    served.readers += 1
+    try:
+        yield _message(served.run, reader.place, ("hello", first))
+        spoke_s = monotonic()
+        while not served.is_closing:
+            reader.took_s = 0.0
+            async for text in each_in_turn(_texts(served.run, reader, broker)):
+                yield text
+                spoke_s = monotonic()
+            if not broker.is_running:
+                yield _message(served.run, reader.place, ("end", {"detail": "the broker was stopped"}))
+                return
+            if monotonic() - spoke_s > SILENCE_S:
+                yield b": nothing new\n\n"
+                spoke_s = monotonic()
+            await asyncio.sleep(max(ROUND_S, PAUSE_SHARE * reader.took_s * served.readers))
+    finally:
+        served.readers -= 1
+
+
+def _texts(run: str, reader: LiveReader, broker: AsyncFakeBroker) -> Iterator[bytes | None]:
+    """The messages of a round as they are sent, unless the broker is stopped meanwhile."""
+    steps = reader.round()
+    while broker.is_running:
         began_s = monotonic()
-        for message in reader.round() if broker.is_running else ():
-            yield _message(served.run, reader.place, message)
-            spoke_s = monotonic()
-        if not broker.is_running:
-            yield _message(served.run, reader.place, ("end", {"detail": "the broker was stopped"}))
+        message = next(steps, ROUND_END)
+        text = _message(run, reader.place, message) if message else None
+        reader.took_s += monotonic() - began_s
+        if message is ROUND_END:
             return
-        if monotonic() - spoke_s > SILENCE_S:
-            yield b": nothing new\n\n"
-            spoke_s = monotonic()
-        await asyncio.sleep(max(ROUND_S, PAUSE_SHARE * (monotonic() - began_s)))
+        yield text
 
 
 def _message(run: str, place: StreamPosition, message: Message) -> bytes:

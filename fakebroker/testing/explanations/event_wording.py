@@ -170,8 +170,11 @@ def _value(value: Any) -> str:
 
 def _records_text(event: CoordinatorRecords) -> str:
     """How many records of a group were written or found, and of which types."""
-    of_type = Counter(each.record for each in event.each())
-    what = ", ".join(name if count == 1 else f"{count} {name}" for name, count in of_type.items())
+    from fakebroker.protocol.records.record_types import RECORD_TYPES
+
+    of_type = Counter(each.type for each in event.records)
+    names = ((RECORD_TYPES[number].name, count) for number, count in of_type.items())
+    what = ", ".join(name if count == 1 else f"{count} {name}" for name, count in names)
     group_id = event.records[0].group_id if event.records else ""
     return printable(f"{group_id}: {event.how} {what}", LINE_CHARACTERS)
 

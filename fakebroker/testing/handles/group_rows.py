@@ -5,11 +5,12 @@ broker without a reader pays nothing.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sized
+from collections.abc import Generator, Iterable, Sized
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS
+from fakebroker.protocol.pace import AT_ONCE, Pace, finished
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.groups.group import Group
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from fakebroker.testing.handles.access import EngineAccess
 
 MAX_GONE: Final = 10_000  # ids of groups that are gone, kept for those who ask what has changed
+GROUPS_PER_STEP: Final = 2000
 
 
 class GroupRow(NamedTuple):
@@ -91,27 +93,42 @@ class GroupChanges:
         has come into the journal since the last time, nor into `__consumer_offsets`: what a test commits by itself is
         no request.
         """
+        return finished(self.look_at_in_steps(engine, AT_ONCE, again=again))
+
+    def look_at_in_steps(self, engine: "Engine", pace: Pace, *, again: bool = True) -> Generator[None, None, int]:
+        """The same in steps of GROUPS_PER_STEP, the units of `pace`: each group is as it was at its step."""
         now = id(engine), engine.journal.next_seq, _stored(engine)
         if again or now != self._looked_at:
+            yield from self.look_in_steps(engine.cluster.groups(engine.now), pace)
             self._looked_at = now
-            self.look(engine.cluster.groups(engine.now))
         return self.version
 
     def look(self, groups: "Iterable[Group]") -> int:
         """Compare with the groups as they are now, in order of ids; returns the version, a new one if they differ."""
+        return finished(self.look_in_steps(groups, AT_ONCE))
+
+    def look_in_steps(self, groups: "Iterable[Group]", pace: Pace) -> Generator[None, None, int]:
+        """The same in steps. Nothing comes of it if another look is done before its end."""
         version, before = self.version + 1, self._rows
         rows: dict[str, tuple[int, GroupRow]] = {}
         is_changed = False
         for group in groups:
-            group_id = group.group_id
             row = row_of(group)
-            known = before.get(group_id)
+            known = before.get(row.group_id)
             if known is not None and known[1] == row:
-                rows[group_id] = known
+                rows[row.group_id] = known
             else:
-                rows[group_id] = version, row
+                rows[row.group_id] = version, row
                 is_changed = True
-        for group_id in sorted(before.keys() - rows.keys()):
+            if pace.is_over():
+                yield
+        if self._rows is before:
+            self._become(rows, version, is_changed)
+        return self.version
+
+    def _become(self, rows: dict[str, tuple[int, GroupRow]], version: int, is_changed: bool) -> None:
+        """These are the groups now, in a version of which `is_changed` says whether it is a new one."""
+        for group_id in sorted(self._rows.keys() - rows.keys()):
             self._gone.pop(group_id, None)
             self._gone[group_id] = version
             is_changed = True
@@ -119,7 +136,6 @@ class GroupChanges:
         if is_changed:
             self.version = version
             self._forget_gone()
-        return self.version
 
     def since(self, version: int) -> tuple[bool, list[GroupRow], list[str]]:
         """What has changed after a version: whether that is all there is, the rows, and the ids that are gone."""

@@ -1,10 +1,11 @@
 """The requests that wait for their answer now: parked by a group, a Fetch that waits for records, a fault's delay."""
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakebroker.broker.engine.subjects import groups_in, topic_names_in
+from fakebroker.protocol.pace import AT_ONCE, Pace, finished
 from fakebroker.protocol.wire.registry import APIS
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 MAX_NAMES: Final = 100
 """How many entries of a request are looked at for the groups it names, and for the topics: it may have very many."""
+
+REQUESTS_PER_STEP: Final = 50
 
 _CORRELATION_ID = slice(4, 8)
 
@@ -37,7 +40,22 @@ class WaitingRequest(NamedTuple):
 
 def waiting_requests(engine: "Engine") -> list[WaitingRequest]:
     """Those of all connections, in the order in which the clients connected. Call it on the engine's thread."""
-    return [waiting_request(engine, each) for each in waiting_connections(engine)]
+    return finished(waiting_in_steps(engine, waiting_connections(engine), AT_ONCE))
+
+
+def waiting_in_steps(
+    engine: "Engine", connections: "Sequence[Connection]", pace: Pace
+) -> Generator[None, None, list[WaitingRequest]]:
+    """The requests of these connections in steps of REQUESTS_PER_STEP, the units of `pace`; without those that are
+    answered meanwhile.
+    """
+    found = list[WaitingRequest]()
+    for each in connections:
+        if each.parked_call is not None:
+            found.append(waiting_request(engine, each))
+        if pace.is_over():
+            yield
+    return found
 
 
 def waiting_connections(engine: "Engine") -> "list[Connection]":

@@ -2,22 +2,24 @@
 
 A brief line is a line of docs/reference/journal-schema.md without `run`, `schema_version`, `request` and `response`,
 with `text`, which tells it in words. One of an event also has `parts`, how many lines the entry has; of many only the
-first MAX_PARTS are made. What requests have stored (`offset_committed`, `records_appended`) is left out.
+first MAX_PARTS are made. What requests have stored (`offset_committed`, `records_appended`) is left out. Of very many
+groups or topics that a request names, and of any other list, the first MAX_NAMES are shown.
 
 Most requests are like one before but for their correlation id: what they name, and which errors an answer has, is
 remembered by the rest of their bytes, and decoded once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from fakebroker.broker.engine.journal import Event, Exchange, Journal, Recorded
-from fakebroker.broker.engine.kept_frames import Frame
+from fakebroker.broker.engine.kept_frames import Frame, kept_of
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.protocol.arguments.checks import check_one_of, check_whole
 from fakebroker.protocol.errors import WHERE_KINDS, InvalidArgument, UnknownThing
+from fakebroker.protocol.pace import AT_ONCE, Pace, finished
 from fakebroker.protocol.schema.jsonable import uuid_to_text
 from fakebroker.testing.explanations.event_wording import event_text
 from fakebroker.testing.explanations.wording import said_text
@@ -27,8 +29,11 @@ from fakebroker.testing.journal.rows import Row, rows_of, size_bytes
 from fakebroker.testing.journal.schema import KINDS
 
 MAX_PARTS: Final = 20
+MAX_NAMES: Final = 100
 MAX_LINES: Final = 1000
 MAX_SCANNED: Final = 4000  # entries
+BYTES_PER_STEP: Final = 256 * 1024  # of requests and answers
+EVENT_BYTES: Final = 1024  # what one counts as
 MAX_REMEMBERED: Final = 4096
 MAX_REMEMBERED_BYTES: Final = 512  # of a frame; longer ones are rarely like another
 _LEFT_OUT: Final = ("run", "schema_version", "request", "response")
@@ -169,6 +174,45 @@ class BriefLines:
         return found
 
 
+class _Stretch:
+    """The entries from `since` on or in front of `before`, of which some have their lines already."""
+
+    def __init__(self, journal: Journal, since: int, before: int | None) -> None:
+        first, end = self._first, self._end = journal.forgotten, journal.next_seq
+        self._is_forwards = before is None
+        begin = self._begin = min(max(since if before is None else before, first), end)
+        forwards, backwards = range(begin, min(begin + MAX_SCANNED, end)), range(begin - 1, first - 1, -1)
+        self._seqs = forwards if before is None else backwards[:MAX_SCANNED]
+        self._kept = journal.kept(min(self._seqs, default=end))
+        self._last = self._seqs[-1] if self._seqs else begin - self._is_forwards
+        self._lines: list[list[Row]] = []
+
+    def lines_in_steps(
+        self, brief: BriefLines, limit: int, wanted: BriefFilter, pace: Pace
+    ) -> Generator[None, None, None]:
+        """Make `limit` lines, if there are so many."""
+        count, end = 0, self._last
+        for entry in self._kept.of(self._seqs, only_events=wanted.only_events):
+            lines = [_shortened(line) for line in brief.of([entry]) if wanted.matches(line)]
+            self._lines.append(lines)
+            count += len(lines)
+            self._last = entry.seq
+            if count >= limit:
+                return
+            if pace.is_over(_size_bytes(entry)):
+                yield
+        self._last = end
+
+    def found(self) -> BriefJournal:
+        """The lines that are made, and where it goes on."""
+        in_order = self._lines if self._is_forwards else self._lines[::-1]
+        low, high = (self._begin, self._last + 1) if self._is_forwards else (min(self._last, self._begin), self._begin)
+        return BriefJournal(
+            [line for lines in in_order for line in lines], self._first, self._end,
+            high if high < self._end else None, low if low > self._first else None,
+        )  # fmt: skip
+
+
 def stretch(
     journal: Journal, brief: BriefLines, since: int, before: int | None, limit: int, wanted: BriefFilter
 ) -> BriefJournal:
@@ -177,30 +221,23 @@ def stretch(
     It ends with the entry by which there are `limit` lines, and after MAX_SCANNED entries however few were found: no
     other client is served in the meantime. Call it on the thread that owns the engine.
     """
-    first, end = journal.forgotten, journal.next_seq
-    forwards = before is None
-    if before is None:
-        begin = min(max(since, first), end)
-        seqs = range(begin, min(begin + MAX_SCANNED, end))
-    else:
-        begin = min(max(before, first), end)
-        seqs = range(begin - 1, max(begin - MAX_SCANNED, first) - 1, -1)
-    kept = journal.kept(min(seqs, default=end))
-    found: list[list[Row]] = []
-    count, last = 0, seqs[-1] if seqs else begin - forwards
-    for entry in kept.of(seqs, only_events=wanted.only_events):
-        lines = [line for line in brief.of([entry]) if wanted.matches(line)]
-        found.append(lines)
-        count += len(lines)
-        if count >= limit:
-            last = entry.seq
-            break
-    in_order = found if forwards else found[::-1]
-    low, high = (begin, last + 1) if forwards else (min(last, begin), begin)
-    return BriefJournal(
-        [line for lines in in_order for line in lines], first, end, high if high < end else None,
-        low if low > first else None,
-    )  # fmt: skip
+    return finished(stretch_in_steps(journal, brief, since, before, limit, wanted, AT_ONCE))
+
+
+def stretch_in_steps(
+    journal: Journal, brief: BriefLines, since: int, before: int | None, limit: int, wanted: BriefFilter, pace: Pace
+) -> Generator[None, None, BriefJournal]:
+    """The same in steps of BYTES_PER_STEP, the units of `pace`; all of it is of the journal as it was at the first."""
+    found = _Stretch(journal, since, before)
+    yield from found.lines_in_steps(brief, limit, wanted, pace)
+    return found.found()
+
+
+def step_of_stretch(journal: Journal, brief: BriefLines, since: int, limit: int, pace: Pace) -> BriefJournal:
+    """The first step alone: fewer lines if there is more to do for them."""
+    found = _Stretch(journal, since, None)
+    next(found.lines_in_steps(brief, limit, BriefFilter(), pace), None)
+    return found.found()
 
 
 def check_stretch(since: int, before: int | None, limit: int) -> None:
@@ -221,10 +258,10 @@ def brief_rows(rows: Iterable[Row]) -> list[Row]:
     for _, entry in groupby(rows, key=itemgetter("seq")):
         parts = list(entry)
         if parts[0]["kind"] == "request":
-            lines.append(_without_bodies(parts[0]) | {"text": _saved_text(parts[0])})
+            lines.append(_shortened(_without_bodies(parts[0])) | {"text": _saved_text(parts[0])})
         else:
             added = {"text": row_text(parts[0]), "parts": len(parts)}
-            lines += [_without_bodies(row) | added for row in parts[:MAX_PARTS]]
+            lines += [_shortened(_without_bodies(row)) | added for row in parts[:MAX_PARTS]]
     return lines
 
 
@@ -239,9 +276,26 @@ def _saved_text(row: Row) -> str:
 
 def _event(recorded: Recorded[Event]) -> list[Row]:
     event: Any = recorded.event
-    parts = sum(1 for _ in event.each()) if hasattr(event, "each") else 1
-    added = {"text": event_text(event), "parts": parts}
+    added = {"text": event_text(event), "parts": event.parts if hasattr(event, "each") else 1}
     return [_without_bodies(row) | added for row in islice(rows_of(recorded, ""), MAX_PARTS)]
+
+
+def _size_bytes(entry: Exchange | Recorded[Event]) -> int:
+    """How much there is to read, to know when a step is over."""
+    if isinstance(entry, Exchange):
+        return len(kept_of(entry.request_frame)) + len(kept_of(entry.response_frame or b""))
+    return EVENT_BYTES
+
+
+def _shortened(line: Row) -> Row:
+    """A line without what comes after the first names of long lists."""
+    return {name: _first(value) if isinstance(value, list | dict) else value for name, value in line.items()}
+
+
+def _first(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _shortened(value)
+    return [_first(each) for each in value[:MAX_NAMES]] if isinstance(value, list) else value
 
 
 def _without_bodies(row: Row) -> Row:

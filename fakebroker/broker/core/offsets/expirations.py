@@ -36,6 +36,11 @@ class OffsetsExpired(NamedTuple):
     aging: Aging
     offsets: list[StoredOffset]
 
+    @property
+    def parts(self) -> int:
+        """How many there are."""
+        return len(self.offsets)
+
     def each(self) -> Iterator[OffsetExpired]:
         """The offsets one by one, each with its due time and the rule that decided."""
         for stored in self.offsets:
