@@ -1,16 +1,23 @@
 """Streams of server-sent events: they end when the reader has gone, and many readers cost little more than one."""
 
 import asyncio
+import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from fakebroker import AsyncFakeBroker
-from fakebroker.broker.engine.journal import InternalError
+from fakebroker.broker.core.events import OffsetsDeleted
+from fakebroker.broker.engine.journal import InternalError, Journal
 from fakebroker.cli.http import journal_stream, live
 from fakebroker.cli.http.app import ControlApp
 from fakebroker.cli.http.journal_stream import EncodedEntries
 from fakebroker.cli.http.saved_app import SavedApp
+from fakebroker.cli.http.turns import each_in_turn
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import AT_ONCE, Pace
+from fakebroker.protocol.records.offsets_topic import TopicPartition
 from fakebroker.testing.journal.rows import rows_of
 from tests.support.control import App
 
@@ -103,6 +110,12 @@ def test_a_wait_that_is_cancelled_as_it_succeeds_is_cancelled() -> None:
     asyncio.run(run())
 
 
+def all_after(encoded: EncodedEntries, journal: Journal, seq: int) -> tuple[bytes, int]:
+    """What a reader gets in a round, all steps together, and where it goes on."""
+    steps = list(encoded.after(journal, seq, AT_ONCE))
+    return b"".join(events for events, _ in steps), steps[-1][1]
+
+
 def test_an_entry_is_encoded_once_for_all_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Readers at other places share what is encoded; what takes too much memory is dropped, oldest first."""
     rows = rows_of
@@ -114,14 +127,68 @@ def test_an_entry_is_encoded_once_for_all_readers(monkeypatch: pytest.MonkeyPatc
             reader, journal, encoded = BusyReader(broker), broker._engine.journal, EncodedEntries()
             for _ in range(10):
                 reader.add_entry()
-            everything, following = encoded.after(journal, 0)
+            everything, following = all_after(encoded, journal, 0)
             assert (following, made) == (journal.next_seq, list(range(journal.next_seq)))
-            assert encoded.after(journal, 4)[0] == everything[everything.index(b"id: 4\n") :]
-            assert encoded.after(journal, following) == (b"", following)
+            assert all_after(encoded, journal, 4)[0] == everything[everything.index(b"id: 4\n") :]
+            assert all_after(encoded, journal, following) == (b"", following)
             assert len(made) == journal.next_seq
             monkeypatch.setattr(journal_stream, "MAX_ENCODED_BYTES", 0)
             encoded.trim()
-            assert encoded.after(journal, 0) == (everything, following)
+            assert all_after(encoded, journal, 0) == (everything, following)
             broker.errors.clear()
 
     asyncio.run(run())
+
+
+def test_a_long_entry_is_sent_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its lines come in steps of some bytes, each once and in order, and are not kept; what is short is kept."""
+    monkeypatch.setattr(journal_stream, "MAX_KEPT_BYTES", 2_000)
+    journal, encoded = Journal(), EncodedEntries()
+    for count in (1, 1000, 1):
+        journal.event(
+            OffsetsDeleted("g", [TopicPartition("orders", index) for index in range(count)], "gone"), Instant(0, 0)
+        )
+
+    steps = list(encoded.after(journal, 0, Pace(4_000)))
+
+    assert len(steps) > 20
+    assert max(len(events) for events, _ in steps) < 5_000
+    assert [each for _, each in steps] == sorted(each for _, each in steps)
+    assert steps[-1][1] == 3
+    events = b"".join(events for events, _ in steps)
+    lines = [json.loads(line[6:]) for line in events.splitlines() if line.startswith(b"data: ")]
+    assert [(line["seq"], line["partition"]) for line in lines] == [
+        (0, 0),
+        *((1, each) for each in range(1000)),
+        (2, 0),
+    ]
+    assert encoded._encoded.keys() == {0, 2}
+    assert all_after(encoded, journal, 0)[0] == events
+
+
+def test_long_work_takes_turns() -> None:
+    """However many ask at once, in a turn of the loop there is one step of one of them."""
+    turn, turns = 0, list[int]()
+
+    def steps() -> Iterator[None]:
+        for _ in range(20):
+            turns.append(turn)
+            yield None
+
+    async def count() -> None:
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    async def read() -> None:
+        async for _ in each_in_turn(steps()):
+            raise AssertionError
+
+    async def run() -> None:
+        counting = asyncio.create_task(count())
+        await asyncio.gather(*(read() for _ in range(5)))
+        counting.cancel()
+
+    asyncio.run(run())
+    assert len(set(turns)) == len(turns) == 100

@@ -10,6 +10,9 @@ import pytest
 from fakebroker import AsyncFakeBroker
 from fakebroker.cli.http import live
 from fakebroker.cli.http.live import PARTS, LiveReader, StreamPosition
+from fakebroker.protocol.pace import Pace, finished
+from fakebroker.testing.handles.group_rows import changes_of
+from fakebroker.testing.journal.brief import BYTES_PER_STEP, MAX_NAMES
 from tests.support.control import Client, with_control
 
 Heard = list[tuple[str, str, Any]]  # of each message its id, its name and its data
@@ -74,6 +77,62 @@ def test_a_slow_reader_gets_everything_in_parts(monkeypatch: pytest.MonkeyPatch)
             assert len(lines) <= 10
             seqs += [line["seq"] for line in lines]
         assert seqs == list(range(broker.journal.next_seq))
+
+    run(test)
+
+
+def test_lines_of_long_requests_come_round_by_round() -> None:
+    """A round ends after some bytes of requests; the next goes on there. Of many names a line has the first."""
+
+    async def test(broker: AsyncFakeBroker) -> None:
+        reader, client = reader_of(broker, "lines"), broker.client("svc-1")
+        groups = [f"g{index:04}" for index in range(1000)]
+        for _ in range(2 * BYTES_PER_STEP // 6000):
+            await asyncio.to_thread(client.request, "DescribeGroups", 5, groups=groups)
+        rounds = []
+        while message := sent_to(reader):
+            rounds.append([line for line in message["lines"]["lines"] if line["kind"] == "request"])
+        assert 2 <= len(rounds) <= 4
+        assert max(sum(line["request_bytes"] for line in lines) for lines in rounds) < BYTES_PER_STEP + 8192
+        assert {tuple(line["groups"]) for lines in rounds for line in lines} == {tuple(groups[:MAX_NAMES])}
+
+    run(test)
+
+
+def test_groups_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Very many rows are several messages. A reader that goes before the last gets them again when it comes back."""
+    monkeypatch.setattr(live, "ROWS_IN_MESSAGE", 10)
+
+    async def test(broker: AsyncFakeBroker) -> None:
+        for index in range(25):
+            broker.group(f"g{index:02}").commit({("orders", 0): 1})
+        reader = LiveReader(broker, StreamPosition(0, 0), frozenset({"groups"}))
+        parts, versions = [], []
+        for message in reader.round():
+            if message is not None:
+                parts.append(message[1])
+                versions.append(reader.place.version)
+        assert [row["group_id"] for part in parts for row in part["rows"]] == [f"g{index:02}" for index in range(25)]
+        assert [part["is_complete"] for part in parts] == [True, False, False]
+        assert versions == [0, 0, parts[-1]["version"]]
+        assert sent_to(reader) == {}
+
+    run(test)
+
+
+def test_a_look_at_groups_takes_steps() -> None:
+    """Another look may come between two of them, and counts; what happens meanwhile is found by the next round."""
+
+    async def test(broker: AsyncFakeBroker) -> None:
+        reader, changes = reader_of(broker, "groups"), changes_of(broker)
+        for name in "abc":
+            broker.group(name).commit({("orders", 0): 1})
+        steps = changes.look_at_in_steps(broker._engine, Pace(0), again=False)
+        next(steps)
+        broker.group("d").commit({("orders", 0): 1})
+        assert broker.group_rows(limit=1).total == 4
+        assert finished(steps) == changes.version
+        assert [row["group_id"] for row in sent_to(reader)["groups"]["rows"]] == ["a", "b", "c", "d"]
 
     run(test)
 
