@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
+from fakebroker.broker.engine.journal import Exchange, Recorded
 from fakebroker.cli.http.answers import raw_table, to_json
 from fakebroker.cli.http.event_stream import Stream
 from fakebroker.cli.http.turns import each_in_turn, pace_of
@@ -91,6 +92,8 @@ def _fields_of(value: Any) -> Iterator[tuple[str, Any]]:
 def _has_many(value: Any) -> bool:
     if isinstance(value, Iterator):
         return True
+    if isinstance(value, list) and value and isinstance(value[0], Exchange | Recorded):
+        return True  # each may be long
     return isinstance(value, list | tuple | Mapping) and not hasattr(value, "_fields") and len(value) > LONG
 
 

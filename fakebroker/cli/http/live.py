@@ -24,7 +24,7 @@ from fakebroker.cli.http.turns import each_in_turn, in_turns, pace_of
 from fakebroker.testing.broker import AsyncFakeBroker
 from fakebroker.testing.handles.group_rows import GROUPS_PER_STEP, changes_of
 from fakebroker.testing.handles.waiting import (
-    REQUESTS_PER_STEP,
+    WAITING_PER_STEP,
     correlation_id_of,
     waiting_connections,
     waiting_in_steps,
@@ -162,7 +162,7 @@ class LiveReader:
         who = tuple((each.connection_id, correlation_id_of(each)) for each in waiting)
         if self._sent.get("waiting", ()) != who:
             self._sent["waiting"] = who
-            shown = yield from waiting_in_steps(engine, waiting[:MAX_WAITING], pace_of(REQUESTS_PER_STEP))
+            shown = yield from waiting_in_steps(engine, waiting[:MAX_WAITING], pace_of(WAITING_PER_STEP))
             yield "waiting", {"waiting": [each._asdict() for each in shown], "total": len(waiting)}
 
 

@@ -10,7 +10,7 @@ A row that ends at a handle shows its properties. A row that sets a property tak
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fakebroker.cli.http import broker_steps, group_steps, telemetry_steps, topic_steps
+from fakebroker.cli.http import broker_steps, group_steps, journal_steps, telemetry_steps, topic_steps
 from fakebroker.protocol.annotations import type_hints
 from fakebroker.serve.listener_options import bootstrap
 from fakebroker.testing.reflection.members import Member, find, handles_in
@@ -272,12 +272,14 @@ OPERATIONS = (
     Operation("DELETE", "/journal", "journal.clear"),
     Operation("GET", "/journal/events", "journal.events", {"kind": "transition"}, reads_entries=True),
     Operation("GET", "/journal/lines", "journal.rows", reads_entries=True),
-    Operation("GET", "/journal/brief", "journal.brief", {"limit": 100}),
+    Operation("GET", "/journal/brief", "journal.brief", {"limit": 100}, in_steps=journal_steps.brief),
     Operation("GET", "/journal/entries/{seq}", "journal.entry"),
-    Operation("GET", "/journal/waiting", "journal.waiting"),
+    Operation("GET", "/journal/waiting", "journal.waiting", in_steps=journal_steps.waiting),
     Operation("GET", "/journal/next_seq", "journal.next_seq"),
     Operation("GET", "/journal/forgotten", "journal.forgotten"),
-    Operation("POST", "/journal/wait", "journal.wait", _REQUESTS, gives="journal.requests"),
+    Operation(
+        "POST", "/journal/wait", "journal.wait", _REQUESTS, gives="journal.requests", in_steps=journal_steps.wait
+    ),
     # The whole broker
     Operation("POST", "/reset", "reset"),
     Operation("GET", "/story", "story", in_steps=broker_steps.story),

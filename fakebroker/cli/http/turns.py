@@ -15,13 +15,13 @@ _TURNS: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]" = WeakKeyDi
 
 
 def pace_of(units_per_step: int) -> Pace:
-    """A pace by the clock, also for a broker in virtual time: whoever asks by HTTP waits in real time."""
+    """A pace by the clock, also for a broker in virtual time: those who ask by HTTP wait in real time."""
     return Pace(units_per_step, monotonic)
 
 
 @asynccontextmanager
 async def own_turn() -> AsyncIterator[None]:
-    """A turn of the loop in which nobody else does long work in steps, however many do: the broker serves its clients
+    """A turn of the loop in which no one else does long work in steps, however many do: the broker serves its clients
     between any two steps.
     """
     async with _TURNS.setdefault(asyncio.get_running_loop(), asyncio.Lock()):

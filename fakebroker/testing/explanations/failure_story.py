@@ -14,10 +14,10 @@ from fakebroker.broker.core.topics import TRANSACTION_STATE
 from fakebroker.broker.core.transactions.states import ENDING, TransactionState
 from fakebroker.broker.engine.journal import NOT_IN_STORY, Event, Exchange, Recorded
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
-from fakebroker.protocol.pace import finished
+from fakebroker.protocol.pace import AT_ONCE, Pace, finished
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.testing.explanations.event_wording import event_text
-from fakebroker.testing.explanations.reset_hint import hints
+from fakebroker.testing.explanations.reset_hint import hints_in_steps
 from fakebroker.testing.explanations.wording import asked_text, is_idle_poll, request_text
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LAST_REQUESTS = 8
 LAST_EVENTS = 20
+UNITS_PER_STEP = 1000
 _SHOWN_ELSEWHERE = (*NOT_IN_STORY, ClientLogin)
 
 
@@ -36,30 +37,33 @@ def story(engine: "Engine") -> str:
 
     Call it on the thread that owns the engine.
     """
-    return finished(story_in_steps(engine))
+    return finished(story_in_steps(engine, AT_ONCE))
 
 
-def story_in_steps(engine: "Engine") -> Generator[None, None, str]:
-    """The same with a pause after each part."""
+def story_in_steps(engine: "Engine", pace: Pace) -> Generator[None, None, str]:
+    """The same with a pause after each part, and within them after UNITS_PER_STEP requests, groups or partitions, the
+    units of `pace`.
+    """
     start_ms = _start_ms(engine)
-    parts: list[Callable[[], str]] = [
+    parts: list[Callable[[], str | Generator[None, None, str]]] = [
         lambda: _unserved(engine),
         lambda: _logins(engine, start_ms),
-        lambda: _requests(engine, start_ms),
+        lambda: _requests(engine, start_ms, pace),
         lambda: _events(engine, start_ms),
-        lambda: _reconciling(engine),
-        lambda: _in_delivery(engine),
+        lambda: _reconciling(engine, pace),
+        lambda: _in_delivery(engine, pace),
         lambda: _transactions(engine, start_ms),
-        lambda: _open_transactions(engine),
+        lambda: _open_transactions(engine, pace),
         lambda: _held(engine),
         lambda: _unanswered(engine),
         lambda: _faults(engine),
     ]
     found = []
     for part in parts:
-        found.append(part())
+        text = part()
+        found.append(text if isinstance(text, str) else (yield from text))
         yield
-    found += hints(engine)
+    found += yield from hints_in_steps(engine, pace)
     return "\n".join(part for part in found if part) or "nothing happened"
 
 
@@ -81,19 +85,21 @@ def _start_ms(engine: "Engine") -> int:
     return first.at.mono_ms if isinstance(first, Recorded) else first.received.mono_ms
 
 
-def _requests(engine: "Engine", start_ms: int) -> str:
+def _requests(engine: "Engine", start_ms: int, pace: Pace) -> Generator[None, None, str]:
     by_client: defaultdict[str, list[Exchange]] = defaultdict(list)
     for exchange in engine.journal.requests():
         by_client[printable(exchange.client_id or "(no client id)")].append(exchange)
+        if pace.is_over():
+            yield
     lines = []
     for client, exchanges in by_client.items():
-        shown, count = _last_of(exchanges, start_ms)
+        shown, count = yield from _last_of(exchanges, start_ms, pace)
         lines.append(f"{client}: the last {count} of {len(exchanges)} requests")
         lines += shown
     return "\n".join(lines)
 
 
-def _last_of(exchanges: list[Exchange], start_ms: int) -> tuple[list[str], int]:
+def _last_of(exchanges: list[Exchange], start_ms: int, pace: Pace) -> Generator[None, None, tuple[list[str], int]]:
     """The last lines of a client, and how many requests they tell: polls in a row that found nothing share one."""
     lines: list[str] = []
     count, polls, position = 0, 0, len(exchanges)
@@ -101,6 +107,8 @@ def _last_of(exchanges: list[Exchange], start_ms: int) -> tuple[list[str], int]:
         position -= 1
         exchange, count = exchanges[position], count + 1
         polls = polls + 1 if is_idle_poll(exchange) else 0
+        if pace.is_over():
+            yield
         if polls and position and _is_same_poll(exchanges[position - 1], exchange):
             continue
         many = f" ({polls} times)" if polls > 1 else ""
@@ -124,7 +132,7 @@ def _events(engine: "Engine", start_ms: int) -> str:
     return "\n".join(["groups and offsets:", *_event_lines(found, start_ms)]) if found else ""
 
 
-def _reconciling(engine: "Engine") -> str:
+def _reconciling(engine: "Engine", pace: Pace) -> Generator[None, None, str]:
     """Who in consumer, share and streams groups waits for whom: what clients may be waiting for."""
     lines = []
     for group in engine.cluster.groups(engine.now):
@@ -132,18 +140,22 @@ def _reconciling(engine: "Engine") -> str:
             first, *more = explain_members(engine.cluster, group, engine.now).lines()
             lines.append(f"  {printable(group.group_id)}: {group.state}, {first}")
             lines += [f"    {printable(each, LINE_CHARACTERS)}" for each in more]
+        if pace.is_over():
+            yield
     return "\n".join(["groups that are not at their target assignment:", *lines]) if lines else ""
 
 
-def _in_delivery(engine: "Engine") -> str:
+def _in_delivery(engine: "Engine", pace: Pace) -> Generator[None, None, str]:
     """The records that members of share groups have acquired: others wait until they are acknowledged or unlocked."""
-    lines = [
-        f"  {printable(group.group_id)}: {printable(str(each), LINE_CHARACTERS)}"
-        for group in engine.cluster.groups(engine.now)
-        if isinstance(group, ShareGroup)
-        for each in share_partitions_of(engine.cluster, group, engine.now)
-        if any(records.member_id is not None for records in each.records)
-    ]
+    lines = []
+    for group in engine.cluster.groups(engine.now):
+        if pace.is_over():
+            yield
+        for each in share_partitions_of(engine.cluster, group, engine.now) if isinstance(group, ShareGroup) else ():
+            if any(records.member_id is not None for records in each.records):
+                lines.append(f"  {printable(group.group_id)}: {printable(str(each), LINE_CHARACTERS)}")
+            if pace.is_over():
+                yield
     return "\n".join(["records in delivery:", *lines]) if lines else ""
 
 
@@ -164,7 +176,7 @@ def _event_lines(found: Sequence[Recorded[Event]], start_ms: int) -> list[str]:
     return [f"  #{r.seq} {_when(r.at.mono_ms, start_ms)} {event_text(r.event)}" for r in found[-LAST_EVENTS:]]
 
 
-def _open_transactions(engine: "Engine") -> str:
+def _open_transactions(engine: "Engine", pace: Pace) -> Generator[None, None, str]:
     """What readers of committed records and of stable offsets may be waiting for."""
     lines = []
     for each in engine.cluster.transactions(engine.now):
@@ -172,6 +184,8 @@ def _open_transactions(engine: "Engine") -> str:
             partitions = ", ".join(map(str, each.partitions))
             overdue = "" if each.due_ms is None else f", overdue from {date_text(each.due_ms)} on by the broker's clock"
             lines.append(f"  {printable(each.transactional_id)}: {each.state.kafka_name}, {partitions}{overdue}")
+        if pace.is_over():
+            yield
     return "\n".join(["open transactions:", *lines]) if lines else ""
 
 

@@ -1,10 +1,11 @@
 """A hint for the commonest first mistake: without `auto.offset.reset` a consumer begins at the end of a partition."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.engine.journal import Exchange
 from fakebroker.broker.engine.printable import printable
+from fakebroker.protocol.pace import Pace
 from fakebroker.testing.explanations.offset_wording import (
     LATEST,
     fetched_from,
@@ -20,25 +21,25 @@ _Partition = tuple[str, int]
 _Seen = dict[tuple[str, str, int], int]  # by client, topic and partition
 
 
-def hints(engine: "Engine") -> Iterator[str]:
+def hints_in_steps(engine: "Engine", pace: Pace) -> Generator[None, None, list[str]]:
     """A line for each client that found no committed offset, asked for the latest offset, and fetches from there,
-    although there are records before it.
+    although there are records before it. In steps, whose units are requests.
     """
-    began = _began_at_end(engine)
+    began = yield from _began_at_end(engine, pace)
     by_client: dict[str, list[str]] = {}
     for (client, topic, partition), offset in began.items():
         found = engine.cluster.topics.partition(topic, partition)
         if found is not None and found.has_log and found.log.log_start_offset < offset:
             place = f"{printable(topic)}-{partition} from {offset}"
             by_client.setdefault(printable(client or "(no client id)"), []).append(place)
-    for client, places in by_client.items():
-        yield (
-            f"hint: {client} had no committed offset and reads {shortened(places)}, the end at that moment. It does "
-            'not see the records before that; with auto.offset.reset "earliest" it does.'
-        )
+    return [
+        f"hint: {client} had no committed offset and reads {shortened(places)}, the end at that moment. It does "
+        'not see the records before that; with auto.offset.reset "earliest" it does.'
+        for client, places in by_client.items()
+    ]
 
 
-def _began_at_end(engine: "Engine") -> _Seen:
+def _began_at_end(engine: "Engine", pace: Pace) -> Generator[None, None, _Seen]:
     """Where each client began to fetch at the latest offset, having no committed one."""
     without: set[tuple[str, str, int]] = set()
     listed: _Seen = {}
@@ -55,6 +56,8 @@ def _began_at_end(engine: "Engine") -> _Seen:
                 offset = listed.pop(key, None)
                 if key in without and offset is not None and said.text == f" from {offset}":
                     began[key] = offset
+        if pace.is_over():
+            yield
     return began
 
 

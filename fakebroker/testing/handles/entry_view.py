@@ -1,6 +1,6 @@
 """One entry of the journal in full: decoded, its errors with the rules that speak of them, what happened meanwhile."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -80,9 +80,10 @@ def entry_view(journal: Journal, seq: int, run: str) -> EntryView:
     lines = list(islice(rows_of(entry, run), MAX_LINES))
     if isinstance(entry, Recorded):
         return EntryView(seq, lines, event_text(entry.event), [], [], [])
-    faults = [FaultView(each.seq, each.event.fault_id, each.event.description) for each in _hits(kept, entry)]
-    events = [_event(each) for each in _meanwhile(kept, entry)]
-    return EntryView(seq, lines, request_text(entry), list(_errors(entry)), faults, events[-MAX_EVENTS:])
+    meanwhile = _since_arrival(kept, entry)
+    faults = [FaultView(each.seq, each.event.fault_id, each.event.description) for each in _hits(meanwhile, entry)]
+    events = [*map(_event, list(_concerning(meanwhile, entry))[-MAX_EVENTS:])]
+    return EntryView(seq, lines, request_text(entry), list(_errors(entry)), faults, events)
 
 
 def _errors(exchange: Exchange) -> Iterator[ErrorView]:
@@ -109,18 +110,18 @@ def _since_arrival(kept: KeptEntries, exchange: Exchange) -> list[Recorded[Event
     return found[::-1]
 
 
-def _hits(kept: KeptEntries, exchange: Exchange) -> Iterator[Any]:
+def _hits(events: Iterable[Recorded[Event]], exchange: Exchange) -> Iterator[Any]:
     """The events that say that a fault hit the request."""
     who = exchange.connection_id, exchange.header.correlation_id
-    for each in _since_arrival(kept, exchange):
+    for each in events:
         if isinstance(each.event, FaultHit) and (each.event.connection_id, each.event.correlation_id) == who:
             yield each
 
 
-def _meanwhile(kept: KeptEntries, exchange: Exchange) -> Iterator[Recorded[Event]]:
+def _concerning(events: Iterable[Recorded[Event]], exchange: Exchange) -> Iterator[Recorded[Event]]:
     """The events that concern the request's groups, or the whole broker."""
-    groups = exchange.group_ids
-    for each in _since_arrival(kept, exchange):
+    groups = frozenset(exchange.group_ids)
+    for each in events:
         if isinstance(each.event, _OF_ALL) or getattr(each.event, "group_id", None) in groups:
             yield each
 

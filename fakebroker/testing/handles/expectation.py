@@ -1,6 +1,6 @@
 """What a test expects of the requests: some in an order, none of others between them, within a time."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import lru_cache
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -20,6 +20,7 @@ from fakebroker.protocol.errors import (
     UnknownThing,
     WaitTimeout,
 )
+from fakebroker.protocol.pace import AT_ONCE, Pace, finished
 from fakebroker.protocol.short_errors import ShortErrors
 from fakebroker.protocol.wildcards import is_like
 from fakebroker.protocol.wire.registry import APIS
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from fakebroker.testing.handles.access import EngineAccess
 
 LAST_SHOWN = 8
+MAX_FOUND_SHOWN = 50
+REQUESTS_PER_STEP = 1000
 
 
 class _Apis(Kind):
@@ -155,14 +158,17 @@ class Expectation(ShortErrors):
         Raises WaitTimeout, listing the requests seen, if some are missing, and ExpectationFailed for a request
         that must not come.
         """
-        progress = _Progress(self._access, self._patterns, self._since)
+        progress = self._progress()
         try:
-            found = self._access.wait(progress.probe, s, lambda: f"waited {s:g} s for {self}: {progress}")
+            found = self._access.wait(progress.probe, s, lambda: progress.failure(s))
         except WaitTimeout:
             if progress.is_silent:
                 return progress.found
             raise
         return _unless_silent(found, progress) if isawaitable(found) else found
+
+    def _progress(self) -> "_Progress":
+        return _Progress(self._access, self._patterns, self._since)
 
     def _and(self, pattern: RequestPattern) -> "Expectation":
         return Expectation(self._access, (*self._patterns, pattern), self._since)
@@ -197,11 +203,25 @@ class _Progress:
 
     def probe(self) -> list[Exchange] | None:
         """The requests, once they have all come and there is no silence to wait for."""
+        return finished(self.steps(AT_ONCE))
+
+    def steps(self, pace: Pace) -> Generator[None, None, list[Exchange] | None]:
+        """The same in steps of REQUESTS_PER_STEP, the units of `pace`."""
         journal = self._access._engine.journal
         since, self._next_seq = self._next_seq, journal.next_seq
         for exchange in journal.requests(since=since):
             self._look_at(exchange)
+            if pace.is_over():
+                yield
         return self.found if self.is_silent and not self._forbidden else None
+
+    def has_news(self) -> bool | None:
+        """True if there is something that was not looked at, else None."""
+        return self._access._engine.journal.next_seq != self._next_seq or None
+
+    def failure(self, waited_s: float) -> str:
+        """What was waited for, and what came instead."""
+        return f"waited {waited_s:g} s for {', then '.join(map(str, self._patterns))}: {self}"
 
     def _look_at(self, exchange: Exchange) -> None:
         self._seen = [*self._seen[1 - LAST_SHOWN :], exchange]
@@ -224,7 +244,7 @@ class _Progress:
     def __str__(self) -> str:
         wanted = sum(not pattern.is_never for pattern in self._patterns)
         lines = [f"{len(self.found)} of {wanted} seen"]
-        lines += [f"  seen: #{each.seq} {line_of(each)}" for each in self.found]
+        lines += [f"  seen: #{each.seq} {line_of(each)}" for each in self.found[-MAX_FOUND_SHOWN:]]
         if self._place < len(self._patterns):
             lines.append(f"  missing: {self._patterns[self._place]}")
         lines.append("the last requests were:" if self._seen else "there were no requests")

@@ -1,13 +1,14 @@
 """What happened, as a test sees it: requests with answers, events; waiting for them, keeping and comparing them."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, overload
 
 from fakebroker.broker.engine.journal import Event, Exchange, Recorded
 from fakebroker.protocol.arguments.kinds import Choice, Choices, Whole
 from fakebroker.protocol.arguments.types import Count, CountFrom1, TimeoutS
 from fakebroker.protocol.errors import WHERE_KINDS, UnknownThing
+from fakebroker.protocol.pace import AT_ONCE, Pace, finished
 from fakebroker.testing.handles.expectation import Api, ErrorText, Expectation, RequestPattern
 from fakebroker.testing.handles.handle import WAIT_S, Handle
 
@@ -123,17 +124,25 @@ class JournalHandle(Handle):
         """A stretch of the journal in brief lines (testing/journal/brief.py), for those who look at all of it.
 
         The first `limit` entries from `since` on, or with `before` the last ones in front of that number; oldest first.
+        Of long lists, as of the groups that a request names, a line has the first 100.
         `kind` is a kind of docs/reference/journal-schema.md, or several as "transition|offset_expired", `group` what
         they name. Raises UnknownThing for a kind that does not exist, InvalidArgument for negative numbers, a `limit`
         outside of 1 to 1000, and for both `since` and `before`.
         """
-        from fakebroker.testing.journal.brief import BriefFilter, BriefLines, check_stretch, stretch
+        steps = self._brief(AT_ONCE, since=since, before=before, limit=limit, kind=kind, group=group)
+        return self._access._call(lambda: finished(steps))
+
+    def _brief(
+        self, pace: Pace, *, since: int = 0, before: int | None = None, limit: int = 500, kind: str | None = None,
+        group: str | None = None,
+    ) -> "Generator[None, None, BriefJournal]":  # fmt: skip
+        """The same in steps, on the engine's thread."""
+        from fakebroker.testing.journal.brief import BriefFilter, BriefLines, check_stretch, stretch_in_steps
 
         check_stretch(since, before, limit)
         wanted = BriefFilter.of(kind, group)
-        return self._access._call(
-            lambda: stretch(self._access._engine.journal, BriefLines(), since, before, limit, wanted)
-        )
+        journal = self._access._engine.journal
+        return (yield from stretch_in_steps(journal, BriefLines(), since, before, limit, wanted, pace))
 
     def entry(self, seq: Count) -> "EntryView":
         """One entry in full: decoded, its errors with the rules that speak of them, faults, what happened meanwhile.
@@ -146,7 +155,9 @@ class JournalHandle(Handle):
 
     @property
     def waiting(self) -> "list[WaitingRequest]":
-        """The requests that wait for their answer now, in the order in which their clients connected."""
+        """The requests that wait for their answer now, in the order in which their clients connected. Of very many
+        groups or topics in a request the first are named.
+        """
         from fakebroker.testing.handles.waiting import waiting_requests
 
         return self._access._call(lambda: waiting_requests(self._access._engine))

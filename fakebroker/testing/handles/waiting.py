@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MAX_NAMES: Final = 100
 """How many entries of a request are looked at for the groups it names, and for the topics: it may have very many."""
 
-REQUESTS_PER_STEP: Final = 50
+WAITING_PER_STEP: Final = 50
 
 _CORRELATION_ID = slice(4, 8)
 
@@ -46,7 +46,7 @@ def waiting_requests(engine: "Engine") -> list[WaitingRequest]:
 def waiting_in_steps(
     engine: "Engine", connections: "Sequence[Connection]", pace: Pace
 ) -> Generator[None, None, list[WaitingRequest]]:
-    """The requests of these connections in steps of REQUESTS_PER_STEP, the units of `pace`; without those that are
+    """The requests of these connections in steps of WAITING_PER_STEP, the units of `pace`; without those that are
     answered meanwhile.
     """
     found = list[WaitingRequest]()

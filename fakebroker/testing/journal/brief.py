@@ -10,10 +10,12 @@ remembered by the rest of their bytes, and decoded once.
 """
 
 from collections.abc import Generator, Iterable
+from copy import copy
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
+from fakebroker.broker.core.events import CoordinatorRecords
 from fakebroker.broker.engine.journal import Event, Exchange, Journal, Recorded
 from fakebroker.broker.engine.kept_frames import Frame, kept_of
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
@@ -277,7 +279,20 @@ def _saved_text(row: Row) -> str:
 def _event(recorded: Recorded[Event]) -> list[Row]:
     event: Any = recorded.event
     added = {"text": event_text(event), "parts": event.parts if hasattr(event, "each") else 1}
+    if isinstance(event, CoordinatorRecords):
+        recorded = recorded._replace(event=event._replace(records=[*map(_cut_off, event.records[:MAX_PARTS])]))
     return [_without_bodies(row) | added for row in islice(rows_of(recorded, ""), MAX_PARTS)]
+
+
+def _cut_off(record: Any) -> Any:
+    """A record of a group with the first names of its long lists: to make all of them data for JSON takes long."""
+    if record.value is None:
+        return record
+    value = copy(record.value)
+    for name in [spec.name for spec in type(value).fields]:
+        if isinstance(names := getattr(value, name), list):
+            setattr(value, name, names[:MAX_NAMES])
+    return record._replace(value=value)
 
 
 def _size_bytes(entry: Exchange | Recorded[Event]) -> int:

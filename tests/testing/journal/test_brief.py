@@ -7,14 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker import FakeBroker
+from fakebroker.broker.core.events import CoordinatorRecords, GroupStored
 from fakebroker.broker.engine.journal import Exchange, Journal, Peer
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.consumer_group_schema import (
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+)
+from fakebroker.protocol.records.group_records import GroupRecord
 from fakebroker.protocol.wire.frame import encode_request
+from fakebroker.protocol.wire.messages.describe_groups import DescribeGroupsRequest
 from fakebroker.protocol.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from fakebroker.testing.explanations.wording import said_text
 from fakebroker.testing.journal import brief
-from fakebroker.testing.journal.brief import BriefFilter, BriefLines, brief_rows, stretch
+from fakebroker.testing.journal.brief import MAX_NAMES, MAX_PARTS, BriefFilter, BriefLines, brief_rows, stretch
 from fakebroker.testing.journal.rows import rows_of
 from tests.protocol.wire.responses import encode_response
 from tests.serve.sim.workload import Workload
@@ -170,3 +177,26 @@ def test_what_cannot_be_asked() -> None:
             assert error.value.field in wrong
         with pytest.raises(UnknownThing, match="did you mean 'transition'"):
             broker.journal.brief(kind="request|transitions")
+
+
+def test_long_lists_are_cut_off() -> None:
+    """A line has the first names of a request, of an event and of a record of a group, however many there are."""
+    groups, names = [f"g{index}" for index in range(500)], tuple(f"t{index}" for index in range(500))
+    journal, key = Journal(), ConsumerGroupMemberMetadataKey(group_id="g", member_id="m")
+    value = ConsumerGroupMemberMetadataValue(subscribed_topic_names=list(names))
+    frame = encode_request(DescribeGroupsRequest(groups=groups), 5, 1, "svc-1")
+    journal.exchange(PEER, frame, None, Instant(1000, 0), Instant(1001, 1))
+    journal.event(GroupStored("g", "written", 1, "consumer", None, None, 1, names, -1), Instant(1000, 0))
+    journal.event(CoordinatorRecords("written", [GroupRecord(5, key, value)] * 30), Instant(1000, 0))
+
+    request, stored, *records = stretch(journal, BriefLines(), 0, None, 500, BriefFilter()).lines
+
+    assert request["groups"] == groups[:MAX_NAMES]
+    assert stored["subscribed_topics"] == [*names[:MAX_NAMES]]
+    assert [(line["parts"], line["value"]["subscribedTopicNames"]) for line in records] == [
+        (30, [*names[:MAX_NAMES]])
+    ] * MAX_PARTS
+    assert "30 ConsumerGroupMemberMetadata" in records[0]["text"]
+    assert len(value.subscribed_topic_names) == 500
+    found = stretch(journal, BriefLines(), 0, None, 500, BriefFilter(group=groups[-1])).lines
+    assert [line["seq"] for line in found] == [0]
