@@ -90,6 +90,7 @@ class _Broker(BrokerBase):
         super().__init__(nodes, racks, config, seed, profile, as_release, users, acls, node_id)
         ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
         journal = make_journal(journal_dir, verbose)
+        self._tells_more = False  # in a turn to come
         self._waiters = Waiters()
         server = self._make_server(ports, data, self._after_turn if journal.has_observers else self._waiters.notify)
         self._life = threading.RLock()  # FakeBroker: held while starting, stopping, and in calls on a stopped broker
@@ -144,8 +145,15 @@ class _Broker(BrokerBase):
 
     def _after_turn(self) -> None:
         """Called after everything that the engine does, if the journal has observers."""
-        self._ring.tell()
+        if not self._tells_more:
+            self._tell_more()
         self._waiters.notify()
+
+    def _tell_more(self) -> None:
+        """Tell the observers of the journal; what is too long for this turn has one of its own."""
+        self._tells_more = self._ring.tell()
+        if self._tells_more:
+            self._server.call_soon(self._tell_more)
 
     async def _serve(self) -> None:
         await self._server.serve(self._engine)

@@ -303,8 +303,9 @@ class Journal:
         if len(self._fresh) >= self._chunk_entries:
             self._settle_fresh()
 
-    def tell(self) -> None:
-        """The turn is over; for journals that somebody observes (testing/journal/observed.py)."""
+    def tell(self) -> bool:
+        """The turn is over; for journals that somebody observes (testing/journal/observed.py). True: there is more."""
+        return False
 
     def begin(self, started: BrokerStarted) -> None:
         """The broker serves clients."""
@@ -391,7 +392,7 @@ class Journal:
                 yield peer.connection_id, api_key
 
     def _settle_fresh(self) -> None:
-        chunk = _Chunk(self._fresh, _bytes_of(self._fresh))
+        chunk = _Chunk(self._fresh, bytes_of(self._fresh))
         self._chunks.append(chunk)
         self._settled += len(chunk.entries)
         self._bytes += chunk.size_bytes
@@ -443,7 +444,7 @@ class KeptEntries:
                 yield Exchange(seq, entry, self._topic_name)
 
 
-def _bytes_of(entries: list[ExchangeEntry | EventEntry]) -> int:
+def bytes_of(entries: list[ExchangeEntry | EventEntry]) -> int:
     """The bytes that entries keep; the way without a step of Python each is for small exchanges only."""
     frames: Any = entries
     try:

@@ -1,8 +1,9 @@
 """The journal on disk: JSON lines, written as NAME.jsonl.open and renamed to NAME.jsonl when they are full or old.
 
 A file that has its name does not change any more, so whoever collects files may take it. The lines of a turn are
-handed to the operating system in one write at the end of it: a broker that is killed loses at most the turn it was
-in, and leaves at most one line torn, the last. What an earlier broker left open stays and is read like the others.
+handed to the operating system at the end of it, in one write unless they are long (observed.py): a broker that is
+killed loses at most the turn it was in and long ones before it, and leaves at most one line torn, the last. What an
+earlier broker left open stays and is read like the others.
 """
 
 import logging

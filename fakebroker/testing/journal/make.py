@@ -1,6 +1,7 @@
 """The journal that a broker's options ask for."""
 
 import os
+from time import monotonic
 
 from fakebroker.broker.engine.journal import Journal
 
@@ -16,4 +17,4 @@ def make_journal(journal_dir: str | os.PathLike[str] | None, verbose: bool) -> J
     observers: list[Observer] = [RequestLog()] if verbose else []
     if journal_dir is not None:
         observers.append(JournalFile(journal_dir))
-    return ObservedJournal(observers)
+    return ObservedJournal(observers, monotonic)
