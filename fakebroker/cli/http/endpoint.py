@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from fakebroker.cli.http.answers import identity, to_json
 from fakebroker.cli.http.arguments import Arguments, read
-from fakebroker.cli.http.event_stream import disconnected
-from fakebroker.cli.http.json_stream import JsonStream, is_long
+from fakebroker.cli.http.event_stream import ThreadStream, disconnected
+from fakebroker.cli.http.json_stream import JsonStream, array_of, is_long
 from fakebroker.cli.http.operations import OPERATIONS, Operation, separate_properties
 from fakebroker.cli.http.problems import Problem, kafka_problem, shown_value
 from fakebroker.cli.http.request_body import body_of
@@ -79,12 +79,10 @@ class Endpoint:
         return await self._response(broker, result, request)
 
     def _entries_found(self, journal: StillJournal, given: dict[str, Any]) -> Response:
-        """What a query of the journal finds. Each entry is written by itself: a thread holds up the others while it
-        writes JSON.
-        """
-        found = getattr(journal, self.operation.members[-1].name)(**given)
-        lines = [JSONResponse(to_json(entry, frozenset())).body for entry in found]
-        return Response(b"[" + b",".join(lines) + b"]", media_type=JSONResponse.media_type)
+        """What a query of the journal finds."""
+        name = self.operation.members[-1].name
+        found = journal._rows(**given) if name == "rows" and "limit" not in given else getattr(journal, name)(**given)
+        return ThreadStream(array_of(found), JSONResponse.media_type)
 
     def _target(self, broker: Any, in_path: dict[str, Any]) -> Any:
         """What has the power: a handle, or the broker."""

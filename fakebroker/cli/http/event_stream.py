@@ -1,7 +1,7 @@
 """Answers that are sent piece by piece, such as server-sent events, and end when their reader has gone."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -45,6 +45,18 @@ class Stream(Response):
         finally:
             await self._pieces.aclose()  # type: ignore[attr-defined]
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class ThreadStream(Stream):
+    """Pieces that another thread makes, one at a time, and only as fast as they are read."""
+
+    def __init__(self, pieces: Iterator[bytes], media_type: str | None) -> None:
+        super().__init__(_from_thread(pieces), headers={"Content-Type": media_type or "application/octet-stream"})
+
+
+async def _from_thread(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+        yield piece
 
 
 class EventStream(Stream):

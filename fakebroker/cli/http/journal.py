@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from fakebroker.cli.http.answers import to_json
 from fakebroker.cli.http.endpoint import wants_text
-from fakebroker.cli.http.event_stream import EventStream
+from fakebroker.cli.http.event_stream import EventStream, ThreadStream
 from fakebroker.cli.http.extra import Extra, Served
 from fakebroker.cli.http.journal_stream import journal_events
 from fakebroker.cli.http.problems import Problem, shown_value
@@ -20,6 +20,7 @@ from fakebroker.testing.exchanges.reading import UnreadableFile
 from fakebroker.testing.handles.still_journal import StillJournal
 from fakebroker.testing.journal.diff import JournalDiff
 
+PIECE_BYTES = 256 * 1024
 LINES, PCAP = "application/jsonl", "application/vnd.tcpdump.pcap"
 
 
@@ -84,11 +85,21 @@ def _difference(journal: StillJournal, other: bytes) -> JournalDiff:
 
 
 def _written(write: Callable[[str | os.PathLike[str]], object], media_type: str) -> Response:
-    """What a method writes to a file."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "journal")
+    """What a method writes to a file, which may be many times as long as the journal."""
+    folder = TemporaryDirectory()
+    path = Path(folder.name, "journal")
+    try:
         write(path)
-        return Response(path.read_bytes(), media_type=media_type)
+    except BaseException:
+        folder.cleanup()
+        raise
+    return ThreadStream(_pieces(folder, path), media_type)
+
+
+def _pieces(folder: "TemporaryDirectory[str]", path: Path) -> Iterator[bytes]:
+    with folder, path.open("rb") as file:
+        while piece := file.read(PIECE_BYTES):
+            yield piece
 
 
 def _covers(name: str) -> tuple[str, ...]:

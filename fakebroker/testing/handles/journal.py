@@ -1,6 +1,7 @@
 """What happened, as a test sees it: requests with answers, events; waiting for them, keeping and comparing them."""
 
 import os
+from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, overload
 
@@ -112,10 +113,17 @@ class JournalHandle(Handle):
         `kind` may also be "request" and what follows from requests. `limit` keeps the last so many of what was found.
         Raises UnknownThing for a kind that does not exist.
         """
+        rows = self._rows(kind, since=since)
+        return list(rows if limit is None else deque(rows, limit))
+
+    def _rows(self, kind: str | None = None, *, since: int = 0) -> Iterator[dict[str, Any]]:
+        """The same one by one: all of them may take many times the memory that the journal has."""
         from fakebroker.testing.journal.rows import rows_of
 
-        rows = [row for entry in self._kept(since) for row in rows_of(entry, RUN_IN_MEMORY)]
-        return _last([row for row in rows if kind is None or row["kind"] == kind], limit)
+        for entry in self._kept(since):
+            for row in rows_of(entry, RUN_IN_MEMORY):
+                if kind is None or row["kind"] == kind:
+                    yield row
 
     def brief(
         self, *, since: Count = 0, before: Count | None = None, limit: Annotated[int, Whole(1, MAX_LINES)] = 500,
@@ -189,10 +197,13 @@ class JournalHandle(Handle):
         from fakebroker.testing.journal.rows import rows_of
 
         run = new_run()
-        lines = [line_of(row) for entry in self._kept(0) for row in rows_of(entry, run)]
+        count = 0
         with open(path, "wb") as file:
-            file.writelines(lines)
-        return len(lines)
+            for entry in self._kept(0):
+                for row in rows_of(entry, run):
+                    file.write(line_of(row))
+                    count += 1
+        return count
 
     def diff(self, other: "str | os.PathLike[str] | SavedJournal") -> "JournalDiff":
         """How `other`, a journal file or one that was loaded, differs from this one: what each client and group did.

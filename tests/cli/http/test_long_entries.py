@@ -15,6 +15,7 @@ from fakebroker.protocol.pace import STEP_S
 from fakebroker.protocol.wire.messages.fetch import FetchTopic
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.testing.handles import expectation
+from tests.cli.http.test_longest_turn import answered
 from tests.support.control import Client, with_control
 from tests.support.turns import counted_turns
 
@@ -27,10 +28,10 @@ def _describe(client: ScriptedClient) -> None:
     client.request("DescribeGroups", 5, groups=[f"g{index}" for index in range(NAMES)])
 
 
-def _commit(client: ScriptedClient) -> None:
+def _commit(client: ScriptedClient, group: str = "g") -> None:
     topics = [OffsetCommitRequestTopic(name="t", partitions=[(index, 1, -1, -1, "") for index in range(NAMES)])]
     member = {"generation_id_or_member_epoch": -1, "member_id": ""}
-    client.request("OffsetCommit", 8, group_id="g", **member, topics=topics)
+    client.request("OffsetCommit", 8, group_id=group, **member, topics=topics)
 
 
 def _poll(client: ScriptedClient) -> None:
@@ -99,3 +100,24 @@ def test_a_turn_takes_one_long_entry(kind: str, reader: str, monkeypatch: pytest
 
     few, many = found
     assert many - few <= CALLS_PER_ENTRY * (MANY - FEW)
+
+
+@pytest.mark.parametrize("path", ["/journal", "/journal/file", "/journal/lines", "/journal/trace"])
+def test_a_long_answer_is_sent_in_pieces(path: str) -> None:
+    """What is made of a journal may be a hundred times as long: no more of it is in memory than is sent at once."""
+
+    async def test(control: Client) -> None:
+        control.broker.create_topic("t", partitions=NAMES)
+        client = control.broker.client("svc")
+        for _ in range(10):
+            await asyncio.to_thread(_commit, client, "\1" * 3000)
+        sizes: list[int] = []
+
+        async def send(message: Any) -> None:
+            sizes.append(len(message.get("body", b"")))
+
+        await answered(control, path, send)
+        assert sum(sizes) > 600_000
+        assert max(sizes) < 400_000
+
+    with_control(test)
