@@ -7,7 +7,7 @@ from time import monotonic
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-from fakebroker.protocol.pace import Pace
+from fakebroker.protocol.pace import Pace, StepTime
 
 T = TypeVar("T")
 
@@ -16,7 +16,7 @@ _TURNS: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]" = WeakKeyDi
 
 def pace_of(units_per_step: int) -> Pace:
     """A pace by the clock, also for a broker in virtual time: those who ask by HTTP wait in real time."""
-    return Pace(units_per_step, monotonic)
+    return Pace(units_per_step, StepTime(monotonic))
 
 
 @asynccontextmanager
