@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fakebroker import AsyncFakeBroker
-from fakebroker.cli.http import live
+from fakebroker.cli.http import live, turns
 from fakebroker.cli.http.live import PARTS, LiveReader, StreamPosition
 from fakebroker.protocol.pace import Pace, finished
 from fakebroker.testing.handles.group_rows import changes_of
@@ -81,8 +81,9 @@ def test_a_slow_reader_gets_everything_in_parts(monkeypatch: pytest.MonkeyPatch)
     run(test)
 
 
-def test_lines_of_long_requests_come_round_by_round() -> None:
+def test_lines_of_long_requests_come_round_by_round(monkeypatch: pytest.MonkeyPatch) -> None:
     """A round ends after some bytes of requests; the next goes on there. Of many names a line has the first."""
+    monkeypatch.setattr(turns, "monotonic", lambda: 0.0)
 
     async def test(broker: AsyncFakeBroker) -> None:
         reader, client = reader_of(broker, "lines"), broker.client("svc-1")
