@@ -11,7 +11,14 @@ from collections.abc import Generator
 
 from fakebroker.broker.apis.call import Call, Repeat, RequestQuota, Steps
 from fakebroker.broker.apis.fetch_answer import partition_data
-from fakebroker.broker.apis.fetch_request import PARTITIONS_PER_STEP, TARGETS_PER_STEP, FullFetch, IncrementalFetch
+from fakebroker.broker.apis.fetch_request import (
+    PARTITIONS_PER_STEP,
+    TARGETS_PER_STEP,
+    FullFetch,
+    IncrementalFetch,
+    MayRead,
+    anybody_may,
+)
 from fakebroker.broker.apis.isolation_levels import READ_COMMITTED, check_isolation_level
 from fakebroker.broker.apis.repeated_fetch import RepeatedFullFetch, RepeatedIncrementalFetch
 from fakebroker.broker.core.logs.fetch_sessions import FINAL_EPOCH, FULL_EPOCH, FetchSession, Key, name_of
@@ -23,50 +30,44 @@ from fakebroker.protocol.wire.messages.fetch import FetchableTopicResponse, Fetc
 NO_TOPICS: frozenset[str] = frozenset()
 
 
-def handle(call: Call, request: FetchRequest, denied: frozenset[str] = NO_TOPICS) -> FetchResponse | None:
-    """Read at once, or wait until there is enough. `denied` are the topics that the client may not read (AU-6).
+def handle(
+    call: Call, request: FetchRequest, denied: frozenset[str] = NO_TOPICS, may_read: MayRead = anybody_may
+) -> FetchResponse | None:
+    """Read at once, or wait until there is enough.
 
-    A request may have a million partitions, and so may its session, so it goes in steps.
+    A request may have a million partitions, and so may its session, so it goes in steps. Between two of them another
+    connection may change the session, and topics are made: `may_read` is asked where each partition is looked up
+    (AU-6). `denied` are topics of the request and the session for which that is false, when the request began.
     """
-    # Before the first step ends: what the client may not read was decided for what the ids stand for now.
-    topics, session = call.cluster.topics, _session(call, request)
-    names = {each.topic_id: name_of(topics, each.topic_id) for each in request.topics} if call.version >= 13 else {}
-    if session is not None:
-        session.learn_names(topics)
-    return call.work(_in_steps(call, request, names, denied))
+    return call.work(_in_steps(call, request, denied, may_read))
 
 
-def _session(call: Call, request: FetchRequest) -> FetchSession | None:
-    if request.session_epoch in (FINAL_EPOCH, FULL_EPOCH):
-        return None
-    return call.node.fetch_sessions.get(request.session_id, str(call.principal))
-
-
-def _in_steps(
-    call: Call, request: FetchRequest, names: dict[bytes, str], denied: frozenset[str]
-) -> Steps[FetchResponse]:
+def _in_steps(call: Call, request: FetchRequest, denied: frozenset[str], may_read: MayRead) -> Steps[FetchResponse]:
     pace, params = call.pace(PARTITIONS_PER_STEP), _params(call, request)
-    fetches = yield from _partition_fetches(call, request, names, pace)
+    fetches = yield from _partition_fetches(call, request, pace)
     full, incremental = (FullFetch, IncrementalFetch) if call.quota is None else _in_quota(call.quota, params)
     if denied:
         params.denied = denied
     if request.session_epoch in (FINAL_EPOCH, FULL_EPOCH):
         if request.session_id:
             call.node.fetch_sessions.close(request.session_id, str(call.principal))
-        return (yield from _answer(request, full(call, params, fetches, request.session_epoch), pace))
+        return (yield from _answer(request, full(call, params, fetches, request.session_epoch), may_read, pace))
     try:
         session = _resume_session(call, request, fetches)
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
     if not session.partitions:  # it ends, and the request counts as one without a session (FS-8)
         call.node.fetch_sessions.close(session.id, session.owner)
-        return (yield from _answer(request, full(call, params, fetches, FINAL_EPOCH), pace))
-    return (yield from _answer(request, incremental(call, params, session, fetches), pace))
+        return (yield from _answer(request, full(call, params, fetches, FINAL_EPOCH), may_read, pace))
+    session.learn_names(call.cluster.topics)
+    return (yield from _answer(request, incremental(call, params, session, fetches), may_read, pace))
 
 
-def _answer(request: FetchRequest, fetch: FullFetch | IncrementalFetch, pace: Pace) -> Steps[FetchResponse]:
+def _answer(
+    request: FetchRequest, fetch: FullFetch | IncrementalFetch, may_read: MayRead, pace: Pace
+) -> Steps[FetchResponse]:
     """Read. An unknown isolation level counts where there is a partition to read (FT-14)."""
-    yield from fetch.look_up_all(pace)
+    yield from fetch.look_up_all(may_read, pace)
     if request.isolation_level not in (0, READ_COMMITTED):
         is_used = bool(fetch.targets or fetch.caught_up())
         check_isolation_level(fetch.call, request.isolation_level, is_used=is_used)
@@ -93,8 +94,7 @@ def repeat(call: Call, request: FetchRequest, response: FetchResponse) -> Repeat
     count, params = sum(len(entry.partitions) for entry in request.topics), _params(call, request)
     if count > TARGETS_PER_STEP:
         return None
-    names = {each.topic_id: name_of(call.cluster.topics, each.topic_id) for each in request.topics}
-    fetches = finished(_partition_fetches(call, request, names, AT_ONCE))
+    fetches = finished(_partition_fetches(call, request, AT_ONCE))
     if len(fetches) < count:  # one comes twice
         return None
     if request.session_epoch == FINAL_EPOCH and not request.session_id:
@@ -141,17 +141,15 @@ def _resume_session(call: Call, request: FetchRequest, fetches: list[PartitionFe
     return session
 
 
-def _partition_fetches(
-    call: Call, request: FetchRequest, names: dict[bytes, str], pace: Pace
-) -> Generator[None, None, list[PartitionFetch]]:
+def _partition_fetches(call: Call, request: FetchRequest, pace: Pace) -> Generator[None, None, list[PartitionFetch]]:
     """The partitions of the request; of one that comes twice the last entry counts, at the first's position (FT-21).
 
-    `names` are those of the topics by their ids, where the request goes by ids. In steps.
+    In steps.
     """
     fetches: dict[tuple[bytes, str, int], PartitionFetch] = {}
     for entry in request.topics:
         topic_id = entry.topic_id
-        name = names[topic_id] if call.version >= 13 else entry.topic
+        name = name_of(call.cluster.topics, topic_id) if call.version >= 13 else entry.topic
         for index, leader_epoch, offset, last_epoch, _, max_bytes, *_ in entry.partitions:
             one = PartitionFetch(name, topic_id, index, offset, max_bytes, leader_epoch, last_epoch)
             fetches[topic_id, name, index] = one

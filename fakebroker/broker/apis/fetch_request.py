@@ -25,10 +25,18 @@ from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.fetch import FetchResponse
 
+MayRead = Callable[[str], bool]
+"""Whether the client may read the topic of that name."""
+
 PARTITIONS_PER_STEP = 5_000  # that are looked up and answered
 TARGETS_PER_STEP = 1_000  # that are read
 UNUSED_PER_STEP = 20  # partitions that are used for the first time: a data directory makes their folders
 BYTES_PER_COST = 10_000  # what is sent costs little: it is not copied
+
+
+def anybody_may(_topic: str) -> bool:
+    """Where there is no authorizer."""
+    return True
 
 
 class _Fetch:
@@ -69,8 +77,8 @@ class _Fetch:
     def look_again(self) -> None:
         """The wait is over: make the targets anew."""
 
-    def look_up_all(self, pace: Pace) -> Generator[None, None, None]:
-        """Find what to read, in steps."""
+    def look_up_all(self, may_read: MayRead, pace: Pace) -> Generator[None, None, None]:
+        """Find what to read, in steps; `may_read` says of each topic whether the client may."""
         raise NotImplementedError
 
     def response(self, reads: list[LogReadResult], pace: Pace) -> Generator[None, None, FetchResponse]:
@@ -135,16 +143,16 @@ class _Fetch:
             reads = yield from self.call.in_line(steps)
         return (yield from self.response(reads, self.call.pace(PARTITIONS_PER_STEP)))
 
-    def look_up(self, fetch: PartitionFetch) -> tuple[Partition | None, ErrorCode]:
+    def look_up(self, fetch: PartitionFetch, may_read: MayRead) -> tuple[Partition | None, ErrorCode]:
         """The partition to read; None, with the error, if it cannot be read at all (FT-8, FS-7, FT-17)."""
-        if self.params.denied and fetch.topic in self.params.denied:
+        is_unknown_id = self.call.version >= 13 and not fetch.topic  # which needs no right
+        if not is_unknown_id and not may_read(fetch.topic):
             return None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
         partition = self.call.cluster.topics.partition(fetch.topic, fetch.partition)
         if partition is None:
             if not self.params.takes_zstd and self.call.cluster.behaviours.unknown_partitions_need_fetch_v10:
                 return None, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-            unknown_id = self.call.version >= 13 and not fetch.topic
-            return None, ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return None, ErrorCode.UNKNOWN_TOPIC_ID if is_unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if not self.params.takes_zstd and _needs_zstd(self.call, partition.topic):
             return None, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
         return partition, ErrorCode.NONE
@@ -159,9 +167,9 @@ class FullFetch(_Fetch):
         self.errors: list[tuple[PartitionFetch, LogReadResult]] = []
         self._fetches = fetches
 
-    def look_up_all(self, pace: Pace) -> Generator[None, None, None]:
+    def look_up_all(self, may_read: MayRead, pace: Pace) -> Generator[None, None, None]:
         for fetch in self._fetches:
-            partition, code = self.look_up(fetch)
+            partition, code = self.look_up(fetch, may_read)
             if partition is None:
                 self.errors.append((fetch, _refused(self.call, code)))
             else:
@@ -197,9 +205,9 @@ class IncrementalFetch(_Fetch):
         self.errors: list[tuple[SessionPartition, LogReadResult]] = []
         session.read_with(params)
 
-    def look_up_all(self, pace: Pace) -> Generator[None, None, None]:
+    def look_up_all(self, may_read: MayRead, pace: Pace) -> Generator[None, None, None]:
         for known in self.session.unread():
-            partition, code = self.look_up(known.fetch)
+            partition, code = self.look_up(known.fetch, may_read)
             known.found(partition)
             if partition is None:
                 self.errors.append((known, _refused(self.call, code)))

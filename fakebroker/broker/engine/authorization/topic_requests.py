@@ -128,21 +128,19 @@ def read_allowed(authorized: "Fetch") -> Generator[None, None, None]:
     call, request, access = authorized.call, authorized.request, authorized.access
     replica_id = request.replica_state.replica_id if call.version >= 15 else request.replica_id
     hidden: list[str | None]
-    if replica_id >= 0:
-        is_allowed = access.may_cluster(Operation.CLUSTER_ACTION)
-        hidden = [] if is_allowed else _topics_read(authorized)
-    else:
+    is_allowed = replica_id >= 0 and access.may_cluster(Operation.CLUSTER_ACTION)
 
-        def is_refused(name: str | None) -> bool:
-            return name is not None and not access.may(Operation.READ, TOPIC, name)
+    def may_read(name: str) -> bool:
+        return is_allowed if replica_id >= 0 else access.may(Operation.READ, TOPIC, name)
 
-        # What the session reads may change between steps. Asked once more, all at once: `Access` has the answers.
-        yield from parted(_topics_read(authorized), is_refused, access.pace)
-        hidden = [name for name in _topics_read(authorized) if is_refused(name)]
-    if call.version >= _FIRST_FETCH_BY_ID:  # an empty name stands for an unknown id, which needs nothing
-        hidden = [name for name in hidden if name]
-    if hidden:
-        authorized.handle = partial(fetch.handle, denied=frozenset(name for name in hidden if name is not None))
+    def is_refused(name: str | None) -> bool:
+        return name is not None and not may_read(name)
+
+    # What the session reads may change between steps, here and in the handler, which asks once more.
+    hidden, _ = yield from parted(_topics_read(authorized), is_refused, access.pace)
+    authorized.handle = partial(
+        fetch.handle, denied=frozenset(name for name in hidden if name is not None), may_read=may_read
+    )
 
 
 def _topics_read(authorized: "Fetch") -> list[str | None]:

@@ -5,11 +5,14 @@ from typing import Any
 import pytest
 
 from fakebroker.broker.apis import offset_commit
+from fakebroker.broker.core.logs.produce_validation import append
+from fakebroker.broker.core.topics import Topic
 from fakebroker.broker.engine.authorization import access
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.wire.messages.delete_topics import DeleteTopicState
+from fakebroker.protocol.wire.messages.fetch import FetchTopic
 from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchRequestGroup
@@ -38,12 +41,20 @@ def asked(name: str) -> dict[str, Any]:
             return {"topics": [DeleteTopicState(name=None, topic_id=each) for each in [*IDS, last]], "timeout_ms": 1000}
         case "Metadata":
             return {"topics": [MetadataRequestTopic(name=None, topic_id=each) for each in [*IDS, last]]}
+        case "Fetch":
+            topics = [FetchTopic(topic_id=each, partitions=[row_of(0)]) for each in [last, *IDS]]
+            return {"topics": topics, "session_epoch": -1, "max_bytes": 1 << 20}
     data = [PartitionProduceData(index=0, records=BATCH)]
     return {
         "acks": -1,
         "timeout_ms": 1000,
         "topic_data": [TopicProduceData(topic_id=each, partition_data=data) for each in [last, *IDS]],
     }
+
+
+def row_of(partition: int) -> tuple[Any, ...]:
+    """A partition of a Fetch."""
+    return (partition, -1, 0, -1, -1, 1 << 20, bytes(16), 2**63 - 1)
 
 
 def played(lab: SimEngine, user: str, data: bytes, made_at: int, name: str, version: int) -> Any:
@@ -63,9 +74,12 @@ def played(lab: SimEngine, user: str, data: bytes, made_at: int, name: str, vers
 def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "NAMES_PER_STEP", STEP)
     monkeypatch.setattr("fakebroker.broker.apis.delete_topics.GROUPS_PER_STEP", STEP)
+    monkeypatch.setattr("fakebroker.broker.apis.produce.PARTITIONS_PER_STEP", STEP)
+    monkeypatch.setattr("fakebroker.broker.apis.fetch.PARTITIONS_PER_STEP", STEP)
+    monkeypatch.setattr("fakebroker.broker.apis.fetch_request.PARTITIONS_PER_STEP", STEP)
 
 
-@pytest.mark.parametrize(("name", "version"), [("DeleteTopics", 6), ("Metadata", 12), ("Produce", 13)])
+@pytest.mark.parametrize(("name", "version"), [("DeleteTopics", 6), ("Metadata", 12), ("Produce", 13), ("Fetch", 13)])
 def test_a_stranger_names_it_by_its_id(name: str, version: int) -> None:
     """Nothing is done to it, and its name is not in the answer, in whichever step it was made."""
     data, steps = request(name, version, **asked(name)), 0
@@ -80,6 +94,42 @@ def test_a_stranger_names_it_by_its_id(name: str, version: int) -> None:
         assert topic.partitions[0].log.log_end_offset == 0
         assert SECRET not in str(answer)
         assert lab.engine.errors == []
+    assert steps > 4
+
+
+@pytest.mark.rules("AU-6", "FS-10")
+@pytest.mark.parametrize("version", [11, 13])
+def test_a_session_that_changes_meanwhile_is_judged_as_it_is_read(version: int) -> None:
+    """Its other connection adds a topic that the client may not read, in whichever step of a long request."""
+    steps = 0
+    while True:
+        lab = guarded_lab()
+        secret, own = lab.cluster.topics.create(SECRET), lab.cluster.topics.get("t")
+        assert own is not None
+        append(secret.partitions[0], 1, BATCH, 1, lab.network.now)
+        allow(lab, "READ")
+
+        def rows(topic: Topic, count: int) -> list[FetchTopic]:
+            return [FetchTopic(topic=topic.name, topic_id=topic.id, partitions=[row_of(each) for each in range(count)])]
+
+        first, other = client_of(lab), client_of(lab)
+        answer = other.ask("Fetch", version, session_epoch=0, max_bytes=1 << 20, topics=rows(own, 1))
+        fields = {"session_id": answer.session_id, "max_bytes": 1 << 20}
+        long = request("Fetch", version, session_epoch=2, topics=rows(own, COUNT), **fields)
+        first.socket.connection.receive(long, lab.network.now)
+        for _ in range(steps):
+            if lab.engine.works:
+                lab.engine.step(lab.network.now)
+        if steps and not lab.engine.works:
+            break
+        other.socket.connection.receive(
+            request("Fetch", version, session_epoch=1, topics=rows(secret, 1), **fields), lab.network.now
+        )
+        lab.network.flush()
+        answer = first.answer("Fetch", version)
+        assert b"forged" not in b"".join(data.records or b"" for each in answer.responses for data in each.partitions)
+        assert lab.engine.errors == []
+        steps += 1
     assert steps > 4
 
 
