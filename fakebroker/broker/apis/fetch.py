@@ -17,7 +17,6 @@ from fakebroker.broker.apis.fetch_request import (
     FullFetch,
     IncrementalFetch,
     MayRead,
-    anybody_may,
 )
 from fakebroker.broker.apis.isolation_levels import READ_COMMITTED, check_isolation_level
 from fakebroker.broker.apis.repeated_fetch import RepeatedFullFetch, RepeatedIncrementalFetch
@@ -27,27 +26,21 @@ from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.pace import AT_ONCE, Pace, finished
 from fakebroker.protocol.wire.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
 
-NO_TOPICS: frozenset[str] = frozenset()
 
-
-def handle(
-    call: Call, request: FetchRequest, denied: frozenset[str] = NO_TOPICS, may_read: MayRead = anybody_may
-) -> FetchResponse | None:
+def handle(call: Call, request: FetchRequest, may_read: MayRead | None = None) -> FetchResponse | None:
     """Read at once, or wait until there is enough.
 
     A request may have a million partitions, and so may its session, so it goes in steps. Between two of them another
     connection may change the session, and topics are made: `may_read` is asked where each partition is looked up
-    (AU-6). `denied` are topics of the request and the session for which that is false, when the request began.
+    (AU-6). None: everybody may.
     """
-    return call.work(_in_steps(call, request, denied, may_read))
+    return call.work(_in_steps(call, request, may_read))
 
 
-def _in_steps(call: Call, request: FetchRequest, denied: frozenset[str], may_read: MayRead) -> Steps[FetchResponse]:
+def _in_steps(call: Call, request: FetchRequest, may_read: MayRead | None) -> Steps[FetchResponse]:
     pace, params = call.pace(PARTITIONS_PER_STEP), _params(call, request)
     fetches = yield from _partition_fetches(call, request, pace)
     full, incremental = (FullFetch, IncrementalFetch) if call.quota is None else _in_quota(call.quota, params)
-    if denied:
-        params.denied = denied
     if request.session_epoch in (FINAL_EPOCH, FULL_EPOCH):
         if request.session_id:
             call.node.fetch_sessions.close(request.session_id, str(call.principal))
@@ -64,7 +57,7 @@ def _in_steps(call: Call, request: FetchRequest, denied: frozenset[str], may_rea
 
 
 def _answer(
-    request: FetchRequest, fetch: FullFetch | IncrementalFetch, may_read: MayRead, pace: Pace
+    request: FetchRequest, fetch: FullFetch | IncrementalFetch, may_read: MayRead | None, pace: Pace
 ) -> Steps[FetchResponse]:
     """Read. An unknown isolation level counts where there is a partition to read (FT-14)."""
     yield from fetch.look_up_all(may_read, pace)

@@ -34,11 +34,6 @@ UNUSED_PER_STEP = 20  # partitions that are used for the first time: a data dire
 BYTES_PER_COST = 10_000  # what is sent costs little: it is not copied
 
 
-def anybody_may(_topic: str) -> bool:
-    """Where there is no authorizer."""
-    return True
-
-
 class _Fetch:
     """What both kinds have in common. `targets` is what to read, in the order of the answer."""
 
@@ -77,8 +72,8 @@ class _Fetch:
     def look_again(self) -> None:
         """The wait is over: make the targets anew."""
 
-    def look_up_all(self, may_read: MayRead, pace: Pace) -> Generator[None, None, None]:
-        """Find what to read, in steps; `may_read` says of each topic whether the client may."""
+    def look_up_all(self, may_read: MayRead | None, pace: Pace) -> Generator[None, None, None]:
+        """Find what to read, in steps; `may_read` says of each topic whether the client may, None that it may all."""
         raise NotImplementedError
 
     def response(self, reads: list[LogReadResult], pace: Pace) -> Generator[None, None, FetchResponse]:
@@ -143,10 +138,10 @@ class _Fetch:
             reads = yield from self.call.in_line(steps)
         return (yield from self.response(reads, self.call.pace(PARTITIONS_PER_STEP)))
 
-    def look_up(self, fetch: PartitionFetch, may_read: MayRead) -> tuple[Partition | None, ErrorCode]:
+    def look_up(self, fetch: PartitionFetch, may_read: MayRead | None) -> tuple[Partition | None, ErrorCode]:
         """The partition to read; None, with the error, if it cannot be read at all (FT-8, FS-7, FT-17)."""
         is_unknown_id = self.call.version >= 13 and not fetch.topic  # which needs no right
-        if not is_unknown_id and not may_read(fetch.topic):
+        if may_read is not None and not is_unknown_id and not may_read(fetch.topic):
             return None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
         partition = self.call.cluster.topics.partition(fetch.topic, fetch.partition)
         if partition is None:
@@ -167,7 +162,7 @@ class FullFetch(_Fetch):
         self.errors: list[tuple[PartitionFetch, LogReadResult]] = []
         self._fetches = fetches
 
-    def look_up_all(self, may_read: MayRead, pace: Pace) -> Generator[None, None, None]:
+    def look_up_all(self, may_read: MayRead | None, pace: Pace) -> Generator[None, None, None]:
         for fetch in self._fetches:
             partition, code = self.look_up(fetch, may_read)
             if partition is None:
@@ -205,8 +200,14 @@ class IncrementalFetch(_Fetch):
         self.errors: list[tuple[SessionPartition, LogReadResult]] = []
         session.read_with(params)
 
-    def look_up_all(self, may_read: MayRead, pace: Pace) -> Generator[None, None, None]:
-        for known in self.session.unread():
+    def look_up_all(self, may_read: MayRead | None, pace: Pace) -> Generator[None, None, None]:
+        # What has not changed since the client had all of it is passed over, unless it may not read that any more.
+        looked_at = self.session.unread() if may_read is None else list(self.session.partitions.values())
+        for known in looked_at:
+            if may_read is not None and known.has_nothing_new and may_read(known.fetch.topic):
+                if pace.is_over():
+                    yield
+                continue
             partition, code = self.look_up(known.fetch, may_read)
             known.found(partition)
             if partition is None:

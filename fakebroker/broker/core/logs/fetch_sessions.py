@@ -52,6 +52,11 @@ class SessionPartition:
         self.partition: Partition | None = None
         self.caught_up_at = -1
 
+    @property
+    def has_nothing_new(self) -> bool:
+        """Whether the partition has not changed since the reader had all of it."""
+        return self.partition is not None and self.partition.changes == self.caught_up_at
+
     def found(self, partition: "Partition | None") -> None:
         """What a request finds; it has to be read."""
         self.partition = partition

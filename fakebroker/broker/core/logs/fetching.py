@@ -69,7 +69,6 @@ class FetchParams:
     hard_limits: bool = False  # whether max_bytes holds for the first batch, too (FT-30: v0-v2)
     rack: str = ""  # of the client, which then may be sent to a replica there (KIP-392, FT-18); "" for none
     takes_zstd: bool = True  # whether the client's version knows zstd (KIP-110, FT-17: v10+)
-    denied: frozenset[str] = frozenset()  # topics that the client may not read (AU-6): with others all is read anew
 
     @property
     def only_changes_count(self) -> bool:

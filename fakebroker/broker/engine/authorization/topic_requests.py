@@ -12,10 +12,8 @@ from fakebroker.broker.engine.authorization.authorized_request import (
     REPEATED_TOPIC,
     AuthorizedRequest,
     name_in,
-    parted,
     topic_name,
 )
-from fakebroker.broker.engine.faults.entries import named_with_session
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.pace import Pace, finished
 from fakebroker.protocol.schema import ZERO_UUID
@@ -28,6 +26,7 @@ from fakebroker.protocol.wire.messages.delete_topics import (
 )
 
 if TYPE_CHECKING:
+    from fakebroker.broker.apis.fetch_request import MayRead
     from fakebroker.protocol.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
     from fakebroker.protocol.wire.messages.create_topics import (
         CreatableTopic,
@@ -123,35 +122,19 @@ def _without_offsets(responses: "list[TopicProduceResponse]", pace: Pace) -> Gen
         topic.partition_responses = [*once.values()]
 
 
-def read_allowed(authorized: "Fetch") -> Generator[None, None, None]:
-    """Fetch: READ on each topic, those of the session too; of a broker CLUSTER_ACTION."""
+def read_allowed(authorized: "Fetch") -> None:
+    """Fetch: READ on each topic, those of the session too; of a broker CLUSTER_ACTION.
+
+    The handler asks, when it looks a partition up: the session may be another then, and there may be other topics.
+    """
     call, request, access = authorized.call, authorized.request, authorized.access
     replica_id = request.replica_state.replica_id if call.version >= 15 else request.replica_id
-    hidden: list[str | None]
-    is_allowed = replica_id >= 0 and access.may_cluster(Operation.CLUSTER_ACTION)
-
-    def may_read(name: str) -> bool:
-        return is_allowed if replica_id >= 0 else access.may(Operation.READ, TOPIC, name)
-
-    def is_refused(name: str | None) -> bool:
-        return name is not None and not may_read(name)
-
-    # What the session reads may change between steps, here and in the handler, which asks once more.
-    hidden, _ = yield from parted(_topics_read(authorized), is_refused, access.pace)
-    authorized.handle = partial(
-        fetch.handle, denied=frozenset(name for name in hidden if name is not None), may_read=may_read
-    )
-
-
-def _topics_read(authorized: "Fetch") -> list[str | None]:
-    """The topics that the request may read, each once: its own, and those of the session. None: an id is unknown.
-
-    What it names and forgets at once is in no session, yet it is read if the session ends by that (FS-8).
-    """
-    call, request = authorized.call, authorized.request
-    own = [name_in(topic, call.cluster.topics) for topic in request.topics]
-    of_session = dict.fromkeys((named_with_session(call, request) or {}).values())
-    return [*dict.fromkeys([*own, *(topic_name(*each, call.cluster.topics) for each in of_session)])]
+    if replica_id < 0:
+        may_read: MayRead = partial(access.may, Operation.READ, TOPIC)
+    else:
+        is_allowed = access.may_cluster(Operation.CLUSTER_ACTION)
+        may_read = lambda _name: is_allowed  # noqa: E731
+    authorized.handle = partial(fetch.handle, may_read=may_read)
 
 
 def describe_epochs_allowed(

@@ -18,6 +18,7 @@ from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestT
 from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchRequestGroup
 from fakebroker.protocol.wire.messages.produce import PartitionProduceData, TopicProduceData
 from tests.support.engine import SimEngine
+from tests.support.fetch_rows import row_of
 from tests.support.frames import request
 from tests.support.rights import allow, client_of, guarded_lab
 
@@ -50,11 +51,6 @@ def asked(name: str) -> dict[str, Any]:
         "timeout_ms": 1000,
         "topic_data": [TopicProduceData(topic_id=each, partition_data=data) for each in [last, *IDS]],
     }
-
-
-def row_of(partition: int) -> tuple[Any, ...]:
-    """A partition of a Fetch."""
-    return (partition, -1, 0, -1, -1, 1 << 20, bytes(16), 2**63 - 1)
 
 
 def played(lab: SimEngine, user: str, data: bytes, made_at: int, name: str, version: int) -> Any:
