@@ -27,6 +27,8 @@ from fakebroker.protocol.schema.source import FunctionSource, field_targets, for
 from fakebroker.protocol.schema.types import RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 
 PIECES_PER_STEP = 10_000
+JOINS_PER_STEP = 20  # so many times a part of the pieces is joined
+STEP_BYTES = 1 << 20  # a step is over with these, too: a piece may be the partitions of a large topic
 ROWS_AT_ONCE = 4
 FEW_PIECES = 16  # of so many the size is not looked at: that would cost as much as to join them
 
@@ -36,8 +38,8 @@ def write_encoder(
 ) -> FunctionSource:
     """The source of `encode(message) -> bytes`, or with `joined` false of one that returns the list of pieces.
 
-    With `in_steps` it is a generator function that joins each `PIECES_PER_STEP` pieces to one, unless there may be
-    records among them, and yields then.
+    With `in_steps` it is a generator function that joins pieces, unless there may be records among them, and yields
+    after `PIECES_PER_STEP` of them, or `STEP_BYTES`.
     """
     source = FunctionSource(
         f"{message.__name__} v{version} encode{'' if joined else ' as pieces'}{' in steps' * in_steps}"
@@ -91,7 +93,7 @@ class _Encoder:
             self.source.insert(start, f"{self.parts} = []")
             self.flush()
             if self.in_steps:
-                self.source.insert(start, "done = []; size = 0")
+                self.source.insert(start, "done = []; size = begun = joins = 0")
                 self.source.add(self.joined_step())
                 self.source.add("return done")
                 self.source.add("yield  # never reached; makes it a generator also where no array is long")
@@ -110,13 +112,24 @@ class _Encoder:
             self.listing('return b"".join((', self.pending, "))")
 
     def joined_step(self) -> str:
-        """A line that ends a step. The size is looked at before the pieces, which may be large, are copied.
+        """A line that ends a part of a step. The size is looked at before pieces are copied.
 
         Records are not copied: what has some stays in pieces.
         """
         if not self.is_limited:
             return "done += parts"
-        return f'size = {self.source.helper("check_size")}(parts, size); done.append(b"".join(parts))'
+        return f"size = {self.source.helper('gather')}(parts, done, size)"
+
+    def end_of_step(self) -> None:
+        """Lines that end a step where it is over, in a loop over entries."""
+        if not self.is_limited:
+            self.source.add(f"if len(parts) > {PIECES_PER_STEP}: {self.joined_step()}; parts.clear(); yield")
+            return
+        self.source.add(f"if len(parts) > {PIECES_PER_STEP // JOINS_PER_STEP}:")
+        self.source.add(f"    {self.joined_step()}; parts.clear(); joins += 1")
+        self.source.add(
+            f"    if size - begun > {STEP_BYTES} or joins >= {JOINS_PER_STEP}: begun = size; joins = 0; yield"
+        )
 
     # Pieces
 
@@ -398,8 +411,7 @@ class _Encoder:
         self.source.add(f"for {names} in {items}:")
         self.source.depth += 1
         if self.in_steps:
-            self.source.add(f"if len(parts) > {PIECES_PER_STEP}:")
-            self.source.add(f"    {self.joined_step()}; parts.clear(); yield")
+            self.end_of_step()
         if isinstance(element, Primitive):
             self.primitive(element, False, item, path + "[]")
         else:

@@ -15,6 +15,7 @@ from fakebroker.protocol.schema.pieces import whole as whole  # a helper of enco
 MAX_STRING_BYTES = 32767
 MAX_ENTRIES = 500_000  # of all lists of a message that is read in steps
 MAX_MESSAGE_BYTES = 256 << 20  # of one without records
+LONG_PIECE_BYTES = 4096  # of a message that is written in steps: it is not copied
 MAX_TAGS = (
     10_000  # fields of one tagged section; messages declare up to six, and Kafka reads any number of unknown ones
 )
@@ -231,6 +232,24 @@ def check_size(parts: "Sequence[bytes]", before: int) -> int:
     size = before + sum(map(len, parts))
     if size > MAX_MESSAGE_BYTES:
         raise AnswerTooLong(f"a message without records would have more than {MAX_MESSAGE_BYTES} bytes")
+    return size
+
+
+def gather(parts: "Sequence[bytes]", done: list[bytes], before: int) -> int:
+    """Put pieces behind those that are done: short ones joined, long ones as they are, which entries may share.
+
+    Returns the size of the message so far, and raises AnswerTooLong, as `check_size`.
+    """
+    size = check_size(parts, before)
+    if max(map(len, parts), default=0) <= LONG_PIECE_BYTES:
+        done.append(b"".join(parts))
+        return size
+    start = 0
+    for at, part in enumerate(parts):
+        if len(part) > LONG_PIECE_BYTES:
+            done += (b"".join(parts[start:at]), part)
+            start = at + 1
+    done.append(b"".join(parts[start:]))
     return size
 
 
