@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 ENTRIES_PER_STEP = 10_000
 GROUPS_PER_STEP = 2_000
-CLEARED_TOGETHER = 400  # topics: what groups have of several may go in one record
 _TOPIC_COSTS_GROUPS = 5
 _BOTH = "You may not specify both topic name and topic id."
 _NEITHER = "Neither topic name nor id were specified."
@@ -58,29 +57,18 @@ def _in_steps(
     names = [entry.name for entry in valid if entry.name is not None]
     ids = dict.fromkeys(entry.topic_id for entry in valid if entry.name is None)
     pace = call.pace(GROUPS_PER_STEP)
-    clearing: list[Iterator[int]] = []
     for each in _found(call, names, ids, may_delete):
         found = each if call.quota is None or not isinstance(each, Topic) else _counted(call.quota, each)
         if isinstance(found, Topic):
             responses.append(DeletableTopicResult(name=found.name, topic_id=found.id))
-            clearing.append(call.cluster.topics.delete_in_steps(found.name, call.now))
-            next(clearing[-1])  # at once: no pause comes between looking for a topic and its end
+            steps = call.cluster.topics.delete_in_steps(found.name, call.now)
         else:
             responses.append(found)
-        if len(clearing) == CLEARED_TOGETHER:
-            yield from _cleared(clearing, pace)
-        if pace.is_over(_TOPIC_COSTS_GROUPS):
-            yield
-    yield from _cleared(clearing, pace)
-    return DeleteTopicsResponse(responses=responses)
-
-
-def _cleared(clearing: list[Iterator[int]], pace: "Pace") -> Generator[None, None, None]:
-    """Take the rest of the steps in which topics are deleted."""
-    while clearing:
-        for groups in clearing.pop(0):
-            if pace.is_over(groups):
+            steps = iter((1,))
+        for groups in steps:  # the first is taken at once: no pause comes between looking for a topic and its end
+            if pace.is_over(groups or _TOPIC_COSTS_GROUPS):
                 yield
+    return DeleteTopicsResponse(responses=responses)
 
 
 def _counted(quota: RequestQuota, topic: Topic) -> DeletableTopicResult | Topic:

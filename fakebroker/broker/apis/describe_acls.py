@@ -28,13 +28,12 @@ def handle(call: Call, request: DescribeAclsRequest) -> DescribeAclsResponse | N
     wanted = filter_of(request)
     if wanted is None:
         return DescribeAclsResponse(error_message="")
-    return call.work(_in_steps(authorizer.acls, wanted))
+    return call.work(_in_steps(authorizer.acls, wanted, call.pace(ENTRIES_PER_STEP)), may_begin_later=True)
 
 
-def _in_steps(acls: Acls, wanted: AclFilter) -> Steps[DescribeAclsResponse]:
+def _in_steps(acls: Acls, wanted: AclFilter, pace: Pace) -> Steps[DescribeAclsResponse]:
     """The entries that there are at the beginning."""
     resources: dict[ResourcePattern, DescribeAclsResource] = {}
-    pace = Pace(ENTRIES_PER_STEP)
     for acl in (yield from kept(list(acls), wanted.matches, pace)):
         resource = resources.get(acl.pattern)
         if resource is None:

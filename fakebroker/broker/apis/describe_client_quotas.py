@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.quotas.client_quotas import ENTITY_TYPES, IP, Entity
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_client_quotas import (
     ComponentData,
     DescribeClientQuotasRequest,
@@ -27,15 +26,13 @@ def handle(call: Call, request: DescribeClientQuotasRequest) -> DescribeClientQu
         filters = _filters(request.components)
     except KafkaError as error:
         return DescribeClientQuotasResponse(error_code=error.code, error_message=error.message, entries=None)
-    return call.work(_in_steps(list(call.cluster.client_quotas), filters, request.strict))
+    return call.work(_in_steps(call, filters, request.strict), may_begin_later=True)
 
 
-def _in_steps(
-    quotas: Sequence[tuple[Entity, Mapping[str, float]]], filters: dict[str, _Matches], is_strict: bool
-) -> Steps[DescribeClientQuotasResponse]:
-    """The quotas are those of the moment of the request."""
-    entries, pace = list[EntryData](), Pace(ENTITIES_PER_STEP)
-    for entity, values in quotas:
+def _in_steps(call: Call, filters: dict[str, _Matches], is_strict: bool) -> Steps[DescribeClientQuotasResponse]:
+    """The quotas are those of the beginning."""
+    entries, pace = list[EntryData](), call.pace(ENTITIES_PER_STEP)
+    for entity, values in list(call.cluster.client_quotas):
         if _is_meant(entity, filters, is_strict):
             entries.append(_entry(entity, values))
         if pace.is_over():

@@ -32,7 +32,7 @@ _HALF_OF_LONGS = 1 << 63
 
 def handle(call: Call, request: DescribeShareGroupOffsetsRequest) -> DescribeShareGroupOffsetsResponse | None:
     """Describe each group, and answer when the share coordinator has answered with all states."""
-    return call.work(_asked(call, request))
+    return call.work(_asked(call, request), may_begin_later=True)
 
 
 def _asked(call: Call, request: DescribeShareGroupOffsetsRequest) -> Steps[DescribeShareGroupOffsetsResponse]:

@@ -3,7 +3,7 @@
 v1 election type and top-level error; v2 flexible.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.elections import MOVES_PER_STEP, cost_of_move, elect_preferred, elect_unclean
@@ -68,8 +68,8 @@ def _in_steps(call: Call, request: ElectLeadersRequest, kind: int) -> Steps[Elec
     return ElectLeadersResponse(replica_election_results=results)
 
 
-def _all(call: Call) -> list[tuple[str, list[int]]]:
-    return [(topic.name, [*range(len(topic.partitions))]) for topic in call.cluster.topics]
+def _all(call: Call) -> list[tuple[str, Sequence[int]]]:
+    return [(topic.name, range(len(topic.partitions))) for topic in call.cluster.topics]
 
 
 def _elect(call: Call, partition: Partition, kind: int) -> ErrorCode:

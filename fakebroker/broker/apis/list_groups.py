@@ -5,11 +5,17 @@ v3 flexible; v4 states, and a filter by them (KIP-518); v5 types, and a filter b
 MOCK: groups are listed by partition, then in the order in which they were made (GEN-9).
 """
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.groups.group import Group
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.coordinator.shard import Shard
 
 GROUPS_PER_STEP = 5_000
 
@@ -24,22 +30,24 @@ def handle(call: Call, request: ListGroupsRequest) -> ListGroupsResponse | None:
     if hidden:
         return ListGroupsResponse(error_code=code)
     states = _state_filter(call, request.states_filter)
-    groups = [
-        group
-        for shard in shards
-        for group in shard.seen_groups()
-        if (not types or group.kind in types) and (not states or group.state_in_filters in states)
-    ]
-    return call.work(_in_steps(ListGroupsResponse(error_code=code), groups))
+
+    def is_wanted(group: Group) -> bool:
+        return (not types or group.kind in types) and (not states or group.state_in_filters in states)
+
+    steps = _in_steps(ListGroupsResponse(error_code=code), shards, is_wanted, call.pace(GROUPS_PER_STEP))
+    return call.work(steps, may_begin_later=True)
 
 
-def _in_steps(response: ListGroupsResponse, groups: list[Group]) -> Steps[ListGroupsResponse]:
-    """The groups are those of the moment of the request, each as it is when its turn comes."""
-    pace = Pace(GROUPS_PER_STEP)
-    for group in groups:
-        response.groups.append(_entry(group))
-        if pace.is_over():
-            yield
+def _in_steps(
+    response: ListGroupsResponse, shards: "Sequence[Shard]", is_wanted: Callable[[Group], bool], pace: Pace
+) -> Steps[ListGroupsResponse]:
+    """Shard by shard, each as it is when its turn comes."""
+    for shard in shards:
+        for group in list(shard.seen_groups()):
+            if is_wanted(group):
+                response.groups.append(_entry(group))
+            if pace.is_over():
+                yield
     return response
 
 

@@ -53,10 +53,11 @@ def handle(
     `may_describe` says whether the client may describe a topic whose id was unknown when its rights were looked at.
     """
     if call.version >= _MANY_GROUPS_VERSION:
-        return call.work(_in_steps(call, request, may_describe))
+        asks_for_all = bool(request.groups) and all(each.topics is None for each in request.groups)
+        return call.work(_in_steps(call, request, may_describe), may_begin_later=asks_for_all)
     if call.version == _ZOOKEEPER_VERSION:
         return call.work(_unsupported(request, call.pace(ROWS_PER_STEP)))
-    return call.work(_of_one_group(call, request))
+    return call.work(_of_one_group(call, request), may_begin_later=request.topics is None)
 
 
 def _of_one_group(call: Call, request: OffsetFetchRequest) -> Steps[OffsetFetchResponse]:

@@ -9,7 +9,9 @@ from fakebroker.protocol.errors import CloseConnection, KafkaError
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.broker.apis.call import Call, Connection, Steps
+    from fakebroker.broker.apis.call import Call, Steps
+    from fakebroker.broker.core.security.principals import Principal
+    from fakebroker.broker.engine.connection import Connection
     from fakebroker.broker.engine.engine import Engine
     from fakebroker.protocol.schema import Message
 
@@ -21,16 +23,22 @@ class ClosedConnection:
     Only work that must be finished goes on: a request that was taken up as a whole is done, as in Kafka.
     """
 
-    __slots__ = ("client_port", "connection_id", "engine", "principal", "software")
+    __slots__ = ("client_port", "connection_id", "engine", "principal", "software", "steps_taken")
+    connection_id: int
+    principal: "Principal"
+    client_port: int
+    software: tuple[str, str]
+    steps_taken: int
     is_gone = True
     state = GONE
     frame = head = b""  # of no request
 
-    def __init__(self, engine: "Engine", closed: "Connection") -> None:
+    def __init__(self, engine: "Engine", closed: "Connection | ClosedConnection") -> None:
         self.engine = engine
         self.connection_id = closed.connection_id
         self.principal = closed.principal
         self.client_port, self.software = closed.client_port, closed.software
+        self.steps_taken = closed.steps_taken
 
     def answer(self, call: "Call", _response: "Message | None") -> None:
         """Nobody is there to read it."""

@@ -12,6 +12,7 @@ from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES, LONG_LIST_BYTES,
 from fakebroker.broker.engine.journal import BrokerStarted, InternalError, Journal, Peer
 from fakebroker.broker.engine.stages import Stage, StageKind
 from fakebroker.broker.engine.unserved import Unserved
+from fakebroker.broker.engine.waiting_works import WaitingWorks
 from fakebroker.broker.engine.work import DueWork, PassesWork, Task, Work, WorksInLine
 from fakebroker.protocol.errors import AnswerTooLong
 from fakebroker.protocol.instant import Instant
@@ -73,7 +74,7 @@ class Engine:
         self._key_sets: KeySets | None = None  # as the faults
         self.fetch: Callable[[str, Callable[[Fetched], None]], None] = _fetch_nothing  # the broker's, from a URL
         self.works: deque[AnyWork] = deque()
-        self._waiting = deque[Work]()  # long requests that have taken their first step only
+        self._waiting = WaitingWorks()  # long requests, until others are through
         self._is_late = False
         self._lines = [WorksInLine(line, self.begin) for line in Line]
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
@@ -156,8 +157,8 @@ class Engine:
 
     def begin(self, work: AnyWork) -> None:
         """A request turned out to be long, or there is something to do after it."""
-        if isinstance(work, Work) and not work.steps_taken and self._are_many_under_way():
-            self._waiting.append(work)
+        if isinstance(work, Work) and not work.steps_taken and (self._waiting or self._are_many_under_way()):
+            self._waiting.add(work)
             self._limit_first_steps()
         else:
             self._add_work(work)
@@ -169,17 +170,16 @@ class Engine:
         Not counted are those that wait in a line to unpack or to pack, holding little; and those that take very long,
         which are few.
         """
-        if self._waiting:
-            return True
         counted = sum(isinstance(each, Work) and each.steps_taken < STEPS_OF_VERY_LONG for each in self.works)
         return counted + len(self._lines[Line.WRITING]) >= MOST_UNDER_WAY
 
-    def _go_on_with_waiting(self) -> None:
-        """Let those that have waited longest go on, if there is room."""
-        waiting, self._waiting = self._waiting, deque()
-        while waiting and not self._are_many_under_way():
-            self.works.append(waiting.popleft())
-        self._waiting = waiting
+    def _go_on_with_waiting(self, now: Instant) -> None:
+        """Let those that wait have their short turns, and their places, if there is room."""
+        passes = self._timers.passes
+        passes.step_time.step_s = FIRST_STEP_S
+        self._waiting.have_turns(now, passes.stopwatch, self._add_work)
+        while not self._are_many_under_way() and (work := self._waiting.take()) is not None:
+            self._add_work(work)
         self._limit_first_steps()
 
     def set_late(self, is_late: bool) -> None:
@@ -213,7 +213,7 @@ class Engine:
         finally:
             self._limit_first_steps()
         if self._waiting:
-            self._go_on_with_waiting()
+            self._go_on_with_waiting(now)
         if self.outbox:
             self.drain()
 
@@ -222,8 +222,7 @@ class Engine:
 
         What is in a line or comes to one ends: much of it could take minutes.
         """
-        self.works += self._waiting
-        self._waiting.clear()
+        self.works += self._waiting.take_all()
         while self.works:
             work = self.works[0]
             if isinstance(work, WorksInLine):

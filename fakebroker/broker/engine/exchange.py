@@ -183,6 +183,15 @@ class Exchange:
     # What stages ask
 
     @property
+    def steps_taken(self) -> int:
+        """How many steps of long work the request has taken."""
+        return self._connection.steps_taken
+
+    @steps_taken.setter
+    def steps_taken(self, count: int) -> None:
+        self._connection.steps_taken = count
+
+    @property
     def is_gone(self) -> bool:
         """Whether the client has gone."""
         return self._connection.is_gone

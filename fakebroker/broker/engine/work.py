@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 
 class Client(Protocol):
-    """Who waits for the work to be done."""
+    """Who waits for the work to be done.
+
+    `steps_taken` are those of all works of its request, beside the first one.
+    """
+
+    steps_taken: int
 
     @property
     def is_gone(self) -> bool:
@@ -44,14 +49,18 @@ class Runner(Protocol):
 class Work:
     """What is left to do of one request. `steps` answers it at its end, and raises nothing."""
 
-    __slots__ = ("_call", "_client", "_must_finish", "_steps", "steps_taken")
+    __slots__ = ("_call", "_client", "_must_finish", "_steps")
 
     def __init__(self, client: Client, call: "Call", steps: "Generator[None, None, None]", must_finish: bool) -> None:
         self._client = client
         self._call = call
         self._steps = steps
         self._must_finish = must_finish
-        self.steps_taken = 0  # beside the first one of the request
+
+    @property
+    def steps_taken(self) -> int:
+        """How many steps its request has taken, in this work and others, beside the first one."""
+        return self._client.steps_taken
 
     @property
     def line(self) -> Line | None:
@@ -68,7 +77,7 @@ class Work:
             self._steps.close()
             return False
         self._call.now = now
-        self.steps_taken += 1
+        self._client.steps_taken += 1
         try:
             next(self._steps)
         except StopIteration:

@@ -59,8 +59,8 @@ def test_few_answers_are_in_the_making(lab: SimEngine) -> None:
 def test_a_request_that_takes_very_long_does_not_keep_others_waiting(lab: SimEngine) -> None:
     """It is no longer counted then."""
     arrive(lab, METADATA, MOST_UNDER_WAY)
-    for work in lab.engine.works:
-        work.steps_taken = STEPS_OF_VERY_LONG  # type: ignore[union-attr]
+    for connection in lab.engine.connections.values():
+        connection.steps_taken = STEPS_OF_VERY_LONG
     arrive(lab, METADATA, 1)
     assert not lab.engine._waiting
 

@@ -10,6 +10,7 @@ import pytest
 
 from fakebroker.broker.apis import fetch_request
 from fakebroker.broker.core import long_passes
+from fakebroker.broker.core.groups.share import share_group
 from fakebroker.broker.core.groups.streams.group_step import MOST_TASKS
 from fakebroker.broker.engine import dispatch, engine
 from fakebroker.protocol.schema import emit_decode
@@ -56,6 +57,7 @@ def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
         (engine, "DUE_PER_TURN"),
         (fetch_request, "TARGETS_PER_STEP"),
         (dispatch, "MANY_PARTITIONS"),
+        (share_group, "FEW_TOPICS"),
     ):
         monkeypatch.setattr(module, name, getattr(module, name) // SCALE)
 

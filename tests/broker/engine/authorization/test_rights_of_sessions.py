@@ -35,7 +35,7 @@ def again(session_id: int, epoch: int, **fields: Any) -> bytes:
 
 
 @pytest.mark.rules("AU-6", "FS-3")
-def test_a_wrong_epoch_is_told_before_rights_are_asked() -> None:
+def test_a_wrong_epoch_is_found_before_rights_are_asked() -> None:
     """It costs nothing, however large the session is."""
     lab = guarded_lab()
     client = client_of(lab)

@@ -5,6 +5,7 @@ What is stored changes by `replay` only. The steps that write are in `heartbeat.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.deadlines import Deadline
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 FIRST_EPOCH = 1  # of a group that nobody has joined yet (SGH-4)
 ASSIGNOR_NAME = "simple"
+FEW_TOPICS = 500  # with a state, in the record that says which have one
 
 
 class ShareGroup(ModernGroup):
@@ -49,6 +51,7 @@ class ShareGroup(ModernGroup):
         self.members: MemberTable[ShareMember] = MemberTable()
         self.target: dict[str, Assignment] = {}
         self.state_partitions = StatePartitions()
+        self._forgets_later = self._is_over = False
         self._stated = self.state_partitions, frozenset[str]()  # the names of its topics
         self._lacks_assignment: bool | None = None  # None: to be found out
         self.initializations: dict[Deadline, None] = {}  # of states, which are about to be asked for
@@ -211,15 +214,26 @@ class ShareGroup(ModernGroup):
     def topic_deleted(self, name: str, now: Instant) -> None:
         """Forget that topics of this name have a state, unless they exist (again).
 
-        Those that are gone by now, and whose turn comes, go with it in the same record, which may be long.
+        The record has all topics: where they are many, one of a later turn is for those that are gone by then.
         """
         if not self._has_state_of(name):
+            return
+        if len(self._stated[1]) <= FEW_TOPICS:
+            self._forget_gone(f"topic {name} was deleted", now)
+        elif not self._forgets_later:
+            self._forgets_later = True
+            self.host.timers.passes.put_off(partial(self._forget_gone, "topics were deleted"))
+
+    def _forget_gone(self, reason: str, now: Instant) -> None:
+        """Forget the states of topics that there are not, unless the group itself is gone."""
+        self._forgets_later = False
+        if self._is_over:
             return
         known = self.state_partitions
         gone = [topic_id for topic_id in known.topic_ids() if self.host.topics.by_id(topic_id) is None]
         if gone:
             record = share_records.state_partitions_record(self.group_id, known.forgot(gone))
-            self.try_to_write([record], now, f"topic {name} was deleted")
+            self.try_to_write([record], now, reason)
 
     def _has_state_of(self, name: str) -> bool:
         """Whether a topic of this name has a state here, or one that is being made or deleted."""
@@ -237,6 +251,7 @@ class ShareGroup(ModernGroup):
     def end_timers(self) -> None:
         """Disarm every timer for good."""
         super().end_timers()
+        self._is_over = True
         for timer in self.initializations:
             timer.end()
         self.initializations.clear()
