@@ -54,7 +54,8 @@ def _in_steps(
     responses, valid = yield from parted(call, entries, call.pace(ENTRIES_PER_STEP))
     if valid and request.timeout_ms <= 0:  # AD-5
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
-    names = [entry.name for entry in valid if entry.name is not None]
+    topics = call.cluster.topics
+    names = {entry.name: topics.get(entry.name) for entry in valid if entry.name is not None}
     ids = dict.fromkeys(entry.topic_id for entry in valid if entry.name is None)
     pace = call.pace(GROUPS_PER_STEP)
     for each in _found(call, names, ids, may_delete):
@@ -105,15 +106,17 @@ def parted(
 
 
 def _found(
-    call: Call, names: Sequence[str], ids: dict[bytes, None], may_delete: Callable[[Topic], bool]
+    call: Call, names: dict[str, Topic | None], ids: dict[bytes, None], may_delete: Callable[[Topic], bool]
 ) -> Iterator[DeletableTopicResult | Topic]:
     """What to delete, or why not; each is looked for when those before it are gone.
 
-    A topic that the client may not delete was made meanwhile: it stays, and the answer is that of before.
+    `names` has what they meant at the beginning: a topic that was made meanwhile stays. So does one that the client may
+    not delete, which was made before that and after its rights were looked at.
     """
-    for name in names:
+    for name, topic in names.items():
         found = _by_name(call, name, ids)
-        yield _unknown_name(name) if isinstance(found, Topic) and not may_delete(found) else found
+        is_new = isinstance(found, Topic) and (found is not topic or not may_delete(found))
+        yield _unknown_name(name) if is_new else found
     for topic_id in ids:
         found = _by_id(call, topic_id)
         yield _unknown_id(topic_id) if isinstance(found, Topic) and not may_delete(found) else found

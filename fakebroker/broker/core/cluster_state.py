@@ -215,6 +215,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "_by_id": _DERIVED,
             "_alike": _DERIVED,
             "unforgotten": "`being_deleted`",
+            "_clearing": "`being_deleted`",
             "on_deleted": "callbacks of the cluster's other parts",
             "on_leader_changed": "callbacks of the cluster's other parts",
         },

@@ -263,6 +263,7 @@ class Topics:
         self._by_id: dict[bytes, Topic] = {}
         self._alike: dict[str, dict[str, None]] = {}  # collision key -> names in the order of their creation
         self.being_deleted: list[Topic] = []  # gone, with clearing away still under way
+        self._clearing: dict[str, Iterator[int]] = {}  # the steps of that by the topics' names
         self.unforgotten: dict[Partition, list[Topic]] = {}
         self.on_deleted: list[Callable[[Topic, Instant], Iterable[int] | None]] = []
         self.on_leader_changed: list[Callable[[Partition, Instant], None]] = []
@@ -303,7 +304,12 @@ class Topics:
         return topic
 
     def add(self, topic: Topic) -> None:
-        """Let a planned topic exist."""
+        """Let a planned topic exist.
+
+        What is left of a deleted one of that name is cleared away first, at once: offsets are known by names.
+        """
+        for _ in self._clearing.get(topic.name, ()):
+            pass
         self.changes += 1
         self.last_creation = self.changes
         self._by_name[topic.name] = self._by_id[topic.id] = topic
@@ -350,9 +356,14 @@ class Topics:
             partition.wake(now)
         self._cluster.metadata_changed(topic)
         self.being_deleted.append(topic)
+        self._clearing[name] = steps = self._clear_away(topic, now)
         yield 0
+        yield from steps
+
+    def _clear_away(self, topic: Topic, now: Instant) -> Iterator[int]:
         for clear_away in self.on_deleted:
             yield from clear_away(topic, now) or ()
+        del self._clearing[topic.name]
         self.being_deleted.remove(topic)
         for partition in topic.partitions:
             self.unforgotten.pop(partition, None)

@@ -43,3 +43,29 @@ def groups_with_offsets(lab: SimEngine, node: int) -> int:
     shards = lab.cluster.nodes[node].coordinator.all_shards(lab.network.now)
     assert len(shards) == 2
     return sum(bool(group.offsets.topics.get("t")) for shard in shards for group in shard)
+
+
+@pytest.mark.rules("EX-12")
+@pytest.mark.parametrize("steps", range(1, 4))
+def test_what_is_committed_to_a_topic_that_is_made_anew_stays(steps: int) -> None:
+    """In whichever step of the deletion of the old one it is made: the offsets of that go first."""
+    lab = SimEngine()
+    lab.cluster.topics.create("t", 1)
+    client = lab.client()
+    topics = [OffsetCommitRequestTopic(name="t", partitions=[(0, 1, -1, -1, None)])]
+
+    def commit(group_id: str) -> None:
+        client.ask("OffsetCommit", 7, group_id=group_id, generation_id_or_member_epoch=-1, topics=topics)
+
+    for number in range(4):
+        commit(f"g{number}")
+    deletion = lab.cluster.topics.delete_in_steps("t", lab.network.now)
+    for _ in range(steps):
+        next(deletion, None)
+    lab.cluster.topics.create("t", 1)
+    commit("g0")
+    for _ in deletion:
+        pass
+    shards = lab.cluster.nodes[1].coordinator.all_shards(lab.network.now)
+    assert [group.group_id for shard in shards for group in shard if group.offsets.topics.get("t")] == ["g0"]
+    assert lab.cluster.topics.being_deleted == []
