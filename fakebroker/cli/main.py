@@ -206,7 +206,7 @@ def _node_ids(snapshot: "Snapshot | None", options: dict[str, Any]) -> tuple[int
 
 def _check_data(path: str, snapshot: "Snapshot | None", scenario: "ServedScenario | None") -> None:
     """Raises UsageError if the data directory would be overwritten."""
-    from fakebroker.serve.storage.data_directory import has_cluster
+    from fakebroker.serve.storage.replacement import has_cluster
 
     if scenario is not None:
         raise click.UsageError("--data and --scenario are mutually exclusive: a scenario begins with an empty broker")

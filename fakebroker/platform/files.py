@@ -167,6 +167,17 @@ def write_at(fd: int, data: bytes | memoryview, position: int) -> int:
     return os.write(fd, data)
 
 
+def flush_folder(path: str | os.PathLike[str]) -> None:
+    """Have the disk store the names that a folder has. Windows has no call for it. Raises OSError."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | OPEN_FLAGS)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def is_own(found: os.stat_result) -> bool:
     """Whether a file belongs to the user of this process. Windows does not tell, and says yes."""
     return not hasattr(os, "getuid") or found.st_uid == os.getuid()

@@ -4,7 +4,7 @@
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
@@ -202,11 +202,9 @@ class BrokerBase(BrokerControl):
         return self._engine_of(cluster, clock.now())
 
     def _new_engine(self) -> Engine:
-        cluster, now = self._new_cluster(), self._server.clock.now()
+        cluster = self._new_cluster()
         self._add_options(cluster)
-        if self._storage is not None:
-            self._storage.replace(cluster, now)
-        return self._engine_of(cluster, now)
+        return self._engine_of(cluster, self._server.clock.now())
 
     def _new_cluster(self) -> Cluster:
         settings = Settings(self._config, profile=self._profile)
@@ -245,14 +243,41 @@ class BrokerBase(BrokerControl):
         """Get what a URL gives for the engine, which goes on meanwhile; `then` is called where it runs."""
 
     def _reset(self) -> None:
-        self._server.open_nodes(self._node_ids)
+        server = self._server
+        server.open_nodes(self._node_ids)
+        present = self._config, self._profile, self._release, self._seed, self._racks
         self._config, self._profile, self._release, self._seed, self._racks = self._first_options
+        cluster = self._new_cluster()
+        self._add_options(cluster)
+        try:
+            self._store_instead(cluster, server.clock.after_reset())
+        except BaseException:
+            self._config, self._profile, self._release, self._seed, self._racks = present
+            raise
 
         def change() -> None:
-            self._server.drop_listeners(self._node_ids)
-            self._server.clock.reset()
+            server.drop_listeners(self._node_ids)
+            server.clock.reset()
 
-        self._begin_anew(change, self._new_engine)
+        self._begin_anew(change, lambda: self._engine_of(cluster, server.clock.now()))
+
+    def _store_instead(self, cluster: Cluster, now: Instant) -> None:
+        """Let the data directory, if there is one, have another cluster.
+
+        Raises InvalidArgument; then it has the present one, and the nodes that are dead refuse clients again.
+        """
+        if self._storage is None:
+            return
+        try:
+            self._storage.replace(cluster, now)
+        except BaseException:
+            self._close_nodes_but([node.id for node in self._engine.cluster.nodes.values() if node.has_process])
+            raise
+
+    def _close_nodes_but(self, node_ids: Collection[int]) -> None:
+        for node_id in dict.fromkeys(listener.node_id for listener in self._listeners):
+            if node_id not in node_ids:
+                self._server.close_node(node_id)
 
     def _begin_anew(self, change: Callable[[], None], make_engine: Callable[[], Engine]) -> None:
         """Go on with another engine after a change of clock and listeners, without clients and history."""
@@ -289,7 +314,8 @@ class BrokerBase(BrokerControl):
         fitted = FittedListeners(self._server, self._node_ids, list(cluster.nodes))
         try:
             self._server.open_nodes(alive)
-        except OSError:
+            self._store_instead(cluster, now)
+        except BaseException:
             fitted.close()
             raise
         self._config, self._profile, self._seed = config, options.profile, options.seed
@@ -302,11 +328,7 @@ class BrokerBase(BrokerControl):
         if not self.is_running:
             cluster.decoded_batches = snapshot.decoded  # the start loads the same logs again
         self._begin_anew(change, lambda: self._engine_of(cluster, now))
-        if self._storage is not None:
-            self._storage.replace(cluster, now)
-        for node_id in dict.fromkeys(listener.node_id for listener in self._listeners):
-            if node_id not in alive:
-                self._server.close_node(node_id)
+        self._close_nodes_but(alive)
         self._engine.drain()
 
     def _run(self, function: Callable[[], T]) -> T:

@@ -50,6 +50,10 @@ class BrokerClock:
         self._since_s = self._os_wall()
         self._wall_ms = self._since_s * _MS  # at _since_s
 
+    def after_reset(self) -> Instant:
+        """What `now` would return after `reset`."""
+        return Instant(int(self._os_wall() * _MS), self.now().mono_ms)
+
     def restore(self, wall_ms: int, rate: float, is_frozen: bool) -> None:
         """Wall time goes on from `wall_ms`, which may be in the past, so only a new engine may see it."""
         self.reset()

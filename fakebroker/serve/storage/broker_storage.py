@@ -61,7 +61,7 @@ class BrokerStorage:
             self._catch_up(clock, newest_record_ms(self._store))
             add_options(cluster)
             load_coordinators(cluster, clock.now())
-            self._write_or_raise(clock.now())
+            self._write_or_raise(self._store, clock.now())
         except BaseException:
             self._data.close()
             raise
@@ -80,43 +80,82 @@ class BrokerStorage:
             clock.restore(newest_ms, 1.0, is_frozen=False)
 
     def _create(self, cluster: "Cluster", now: Instant) -> None:
-        ids = {node_id: cluster.new_uuid() for node_id in self._data.directories}
+        """Keep a cluster in place of all that is kept. Raises InvalidArgument; then that is kept as before."""
         try:
-            self._data.create(cluster.cluster_id, ids, now.wall_ms)
+            new = self._data.begin_replacement()
+            try:
+                store = self._decided_for(new, cluster, now)
+            except BaseException:
+                self._data.give_up_replacement(new)
+                raise
         except OSError as error:
             raise unusable(self._data.path, "cannot be written", error) from None
-        self._store = ClusterStore(self._data, cluster)
-        self._store.keep_everything()
-        self._write_or_raise(now)
+        self._take(new, store)
 
-    def _write_or_raise(self, now: Instant) -> None:
-        """Write for the first time: what fails now is a mistake in the broker's options."""
-        assert self._store is not None
-        failed = self._store.write(now)
-        if failed:
-            error = self._store.failed[failed[0]]
-            raise unusable(self._data.path, "cannot be written", error)
+    def _decided_for(self, new: DataDirectory, cluster: "Cluster", now: Instant) -> ClusterStore:
+        """Write a cluster to an empty directory, which counts from then on. Raises InvalidArgument, OSError."""
+        new.create(cluster.cluster_id, {node_id: cluster.new_uuid() for node_id in new.directories}, now.wall_ms)
+        store = ClusterStore(new, cluster)
+        try:
+            store.keep_everything()
+            store.write(now)
+            if any(each.log_start_offset or each.log.cleaned_until for each in store.stored_logs()):
+                store.write_checkpoints(now)
+            for error in store.failed.values():
+                raise error
+            for lost in store.lost:
+                raise wrong(self._data.path, f"cannot be written: {lost.reason}")
+            self._data.decide_for(new)
+        except BaseException:
+            store.end()
+            raise
+        return store
 
-    def replace(self, cluster: "Cluster", now: Instant) -> None:
-        """Keep another cluster from now on; all that was kept is removed. Raises InvalidArgument."""
-        was_open = self._data.is_open
-        self.resume()
+    def _take(self, new: DataDirectory, store: ClusterStore) -> None:
+        """Put a new state that was decided for in its place.
+
+        Raises InvalidArgument; then nothing is kept any more, and the next start on the directory has the new state.
+        """
         if self._store is not None:
             self._store.end()
         try:
-            self._data.clear()
-        except OSError as error:
-            raise unusable(self._data.path, "cannot be cleared", error) from None
-        self._create(cluster, now)
-        if not was_open:
-            self.stop(now)
+            self._data.take(new)
+        except BaseException as error:
+            store.end()
+            self._store = None
+            self._data.close()
+            if not isinstance(error, OSError):
+                raise
+            self.on_failure(f"its data directory has failed: {cause(error)}")
+            raise unusable(self._data.path, "cannot be written", error) from None
+        store.move_to(self._data)
+        self._store = store
+
+    def _write_or_raise(self, store: ClusterStore, now: Instant) -> None:
+        """Write for the first time: what fails now is a mistake in the broker's options."""
+        failed = store.write(now)
+        if failed:
+            raise unusable(self._data.path, "cannot be written", store.failed[failed[0]])
+
+    def replace(self, cluster: "Cluster", now: Instant) -> None:
+        """Keep another cluster from now on; all that was kept is removed.
+
+        Raises InvalidArgument; then the other one is kept as before. A kill at any moment leaves the one or the other.
+        """
+        was_open = self._data.is_open
+        self.resume()
+        try:
+            self._create(cluster, now)
+        finally:
+            if not was_open:
+                self.stop(now)
 
     def write_while_stopped(self, now: Instant) -> None:
         """Write what was changed while no clients are served. Raises InvalidArgument as `resume` does."""
         if self._store is not None and self._store.is_dirty:
             was_open = self._data.is_open
             self.resume()
-            self._write_or_raise(now)
+            self._write_or_raise(self._store, now)
             if not was_open:
                 self.stop(now)
 

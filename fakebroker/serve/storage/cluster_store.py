@@ -93,6 +93,13 @@ class ClusterStore:
         for stored in self.stored_logs():
             stored.end()
 
+    def move_to(self, data: DataDirectory) -> None:
+        """All that was written is in this directory now."""
+        self.data = data
+        for stored in self.stored_logs():
+            for copy in stored.copies:
+                copy.move_to(data.directories[copy.directory.node_id])
+
     def stored_logs(self) -> list[StoredLog]:
         """The logs that are kept."""
         return [stored for partitions in self._logs.values() for stored in partitions.values()]
@@ -214,6 +221,8 @@ class ClusterStore:
 
     def _fail(self, node_id: int, error: OSError) -> None:
         self.failed[node_id] = error
+        if not self.data.is_open:  # a replacement, whose caller has the error
+            return
         path = self.data.directories[node_id].path
         log.error("node %d stops: its log directory %s has failed: %s", node_id, path, cause(error))
 

@@ -16,6 +16,7 @@ from fakebroker.protocol.storage.properties import MetaProperties, decode_uuid, 
 from fakebroker.serve.storage.log_directory import LogDirectory, unusable, wrong
 from fakebroker.serve.storage.metadata_image import MetadataImage
 from fakebroker.serve.storage.metadata_log import MetadataLog
+from fakebroker.serve.storage.replacement import Replacement, contents
 from fakebroker.serve.storage.spare_descriptors import SpareDescriptors
 
 log = logging.getLogger("fakebroker")
@@ -41,6 +42,7 @@ class DataDirectory:
         self.spare = SpareDescriptors(self._close_files)
         self.cluster_id = ""
         self.was_stopped_cleanly = False
+        self._replacement = Replacement(self.path, self.directories.values())
 
     def open(self) -> None:
         """Lock it, and read which cluster it is of. Raises InvalidArgument; then nothing is locked."""
@@ -48,6 +50,7 @@ class DataDirectory:
             self._check_layout()
             for directory in self.directories.values():
                 directory.open()
+            self._replacement.go_on()
             self._read_properties()
             stops = [each.take_clean_shutdown() for each in self.directories.values()]
             self.was_stopped_cleanly = all(stops)
@@ -81,7 +84,7 @@ class DataDirectory:
 
     def _check_layout(self) -> None:
         """Raises InvalidArgument if it is of one broker, and of several now, or of other ones; OSError for a link."""
-        if self._has_folders and (self.path / names.META_PROPERTIES).exists():
+        if self._has_folders and any((each / names.META_PROPERTIES).exists() for each in contents(self.path)):
             raise wrong(self.path, "is the directory of one broker, not of several; use --nodes 1")
         for directory in self.directories.values():
             if self._has_folders:
@@ -156,22 +159,33 @@ class DataDirectory:
                 log.warning("%s: topic %r has no partition %d; it is left out", path, topic.name, missing)
                 del self.image.topics[topic_id]
 
-    def clear(self) -> None:
-        """Remove everything. Raises OSError."""
-        for directory in self.directories.values():
-            directory.clear()
-        self.cluster_id = ""
+    # Replacing all of it
+
+    def begin_replacement(self) -> "DataDirectory":
+        """A directory, which is never locked, for what is to take the place of all that is here. Raises OSError."""
+        return DataDirectory(self._replacement.begin(), list(self.directories))
+
+    def give_up_replacement(self, new: "DataDirectory") -> None:
+        """All that is here stays."""
+        new.close()
+        self._replacement.give_up()
+
+    def decide_for(self, new: "DataDirectory") -> None:
+        """From now on the replacement counts, which the disk has stored if it replaces anything. Raises OSError."""
+        new.close()
+        self._replacement.decide(flush=self.cluster_id != "")
+
+    def take(self, new: "DataDirectory") -> None:
+        """Put what was decided for in the place of all that is here. Raises OSError."""
+        self._close_files()
+        self._replacement.finish(flush=self.cluster_id != "")
+        self.image, self.ids, self.cluster_id, self.metadata = new.image, new.ids, new.cluster_id, new.metadata
+        for node_id, each in self.metadata.items():
+            each.move_to(self.directories[node_id])
 
     def sizes(self) -> list[int]:
         """The sizes of the metadata logs: another broker that used the directory has written to them."""
         return [each.path.stat().st_size if each.path.exists() else 0 for each in self.metadata.values()]
-
-
-def has_cluster(path: str | os.PathLike[str]) -> bool:
-    """Whether a directory is the data directory of a cluster."""
-    folder = Path(path)
-    found = [folder / names.META_PROPERTIES, *folder.glob(f"*/{names.META_PROPERTIES}")]
-    return any(each.exists() for each in found)
 
 
 def listed(names_or_ids: Iterable[object]) -> str:

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import IO, Final
 from weakref import WeakValueDictionary
@@ -198,11 +198,13 @@ class LogDirectory:
         os.rename(path, aside)
         return aside
 
-    def clear(self) -> None:
-        """Remove everything but the lock. Raises OSError."""
+    def clear(self, but: Collection[str]) -> None:
+        """Remove everything but the lock and what has these names. Raises OSError."""
         self.disk.close()
         for path in list(self.path.iterdir()):
+            if path.name == names.LOCK or path.name in but:
+                continue
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
-            elif path.name != names.LOCK:
+            else:
                 path.unlink()

@@ -32,14 +32,18 @@ class MetadataLog:
     """The log in one log directory."""
 
     def __init__(self, directory: LogDirectory) -> None:
-        self.directory = directory
-        self.folder = directory.path / names.folder_name(*METADATA)
+        self.move_to(directory)
         self.image = MetadataImage()
         self.end_offset = 0
         self.last_timestamp_ms = -1  # of its newest batch
         self.size_bytes = 0  # of the file, up to its last whole batch
         self.problem: str | None = None  # why reading ended before the end of the file
         self._unwritten = b""  # batches that are not in the file yet
+
+    def move_to(self, directory: LogDirectory) -> None:
+        """The log is in this directory now."""
+        self.directory = directory
+        self.folder = directory.path / names.folder_name(*METADATA)
 
     @property
     def path(self) -> Path:

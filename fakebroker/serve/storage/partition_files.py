@@ -42,6 +42,10 @@ class _Written:
         self.size_bytes = size_bytes
         self.is_torn = False  # a write has failed, and may have left something after `size_bytes`
 
+    def move_to(self, folder: Path) -> None:
+        """The file is in this folder now."""
+        self._folder, self._path = folder, None
+
     @property
     def path(self) -> Path:
         """The file, whose name is made once."""
@@ -71,6 +75,13 @@ class PartitionFiles:
         self._is_restructured = False
         self._altered_from: int | None = None
         self._is_changed = False  # since indexes and producers were written
+
+    def move_to(self, directory: "LogDirectory") -> None:
+        """The folder, whose files are closed, is in this directory now."""
+        self.directory = directory
+        self.folder = directory.path / self.folder.name
+        for written in self._written.values():
+            written.move_to(self.folder)
 
     def altered(self, offset: int) -> None:
         """See LogStore."""

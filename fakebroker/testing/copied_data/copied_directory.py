@@ -10,6 +10,7 @@ from fakebroker.protocol.storage.checkpoints import decode_offsets
 from fakebroker.protocol.storage.names import PartitionFolder
 from fakebroker.protocol.storage.properties import MetaProperties, decode_meta_properties, decode_partition_metadata
 from fakebroker.serve.storage.log_directory import is_in_use
+from fakebroker.serve.storage.replacement import contents
 
 
 def wrong(path: Path, text: str) -> InvalidArgument:
@@ -96,6 +97,8 @@ class CopiedDirectory:
 
 def log_directories(path: Path) -> list[Path]:
     """The log directories that a path names: itself, or those in it, as of several brokers. Raises InvalidArgument."""
+    if len(contents(path)) > 1:
+        raise wrong(path, "has a state that is not moved into place: a kill came in between; use it with --data once")
     if (path / names.META_PROPERTIES).exists() or not path.is_dir():
         return [path]
     found = [each for each in _entries(path) if (each / names.META_PROPERTIES).exists()]

@@ -173,6 +173,12 @@ def test_a_missing_directory_and_a_file(tmp_path: Path) -> None:
     assert "has no meta.properties" in refused(tmp_path)
 
 
+def test_a_state_that_is_not_in_its_place(tmp_path: Path) -> None:
+    """A broker was killed in the middle of a restore: neither what is there nor the rest of it is read."""
+    (tmp_path / ".replacement.moving").mkdir()
+    assert "has a state that is not moved into place" in refused(tmp_path)
+
+
 def test_a_directory_in_use(tmp_path: Path) -> None:
     """A broker that runs on it is noticed, and goes on to hold its lock."""
     with FakeBroker(data=tmp_path / "data") as broker:
