@@ -85,7 +85,8 @@ def test_killed_at_every_change(
         copied = life.copy()
         life.abandon()
         with Killer(copied, number % 7).armed():
-            started(life, copied).stop()
+            life.broker = started(life, copied)
+        life.abandon()
         again = life.path.with_name(f"{number}-again")
         shutil.copytree(copied, again)  # the lock of the one that was killed is not held by this process
         with started(life, again) as broker:
