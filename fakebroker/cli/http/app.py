@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from fakebroker.cli.http.admission import AdmittedRoutes, PublicRoute
 from fakebroker.cli.http.brokers import Brokers
-from fakebroker.cli.http.endpoint import Endpoint, only_query
+from fakebroker.cli.http.endpoint import Endpoint, only_query, while_connected
 from fakebroker.cli.http.extra import Extra, Served
 from fakebroker.cli.http.extras import EXTRAS
 from fakebroker.cli.http.operations import OPERATIONS
@@ -105,7 +105,8 @@ class _Path:
                     self._served.brokers.leftovers.add()
                 return response
             only_query(request, takes.query)
-            return await takes.function(self._served, request)
+            answer = takes.function(self._served, request)
+            return await (answer if takes.verb != "GET" else while_connected(answer, request))
         except CloseConnection:
             raise
         except ClientDisconnect:

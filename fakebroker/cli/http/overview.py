@@ -100,9 +100,9 @@ def group_lag(group: "Group", topics: "Iterable[Topic]") -> int:
     """The lag of a group in these topics, of the partitions of which it has committed something."""
     lag = 0
     for topic in topics:
-        for partition in topic.partitions:
-            stored = group.offsets.get(topic.name, partition.index)
-            if stored is not None and partition.has_log:
+        for index in group.offsets.topics.get(topic.name, ()):
+            partition, stored = topic.partition(index), group.offsets.get(topic.name, index)
+            if partition is not None and stored is not None and partition.has_log:
                 lag += max(0, partition.log.high_watermark - stored.offset)
     return lag
 

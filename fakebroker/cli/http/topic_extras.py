@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Topic
 
 NEWEST: Final = 100
-PARTITIONS_PER_STEP: Final = 2000  # looked up in the offsets of groups
+OFFSETS_PER_STEP: Final = 2000  # of groups
+OFFSETS_PER_READER: Final = 10  # that take as long as what is shown of a group beside its lag
 MAX_LOOKED_AT: Final = 5000  # records of a topic in one request, in equal shares of its partitions
 
 
@@ -59,13 +60,13 @@ async def _groups(served: Served, request: Request) -> Response:
 
 
 def _readers(groups: "list[Group]", topic: "Topic") -> Generator[None, None, list[dict[str, Any]]]:
-    pace = Pace(PARTITIONS_PER_STEP)
+    pace = Pace(OFFSETS_PER_STEP)
     readers = []
     for group in groups:
-        is_reader = topic.name in group.offsets.topics
-        if is_reader:
+        committed = group.offsets.topics.get(topic.name)
+        if committed is not None:
             readers.append(_reader(group, topic))
-        if pace.is_over(len(topic.partitions) if is_reader else 1):
+        if pace.is_over(1 if committed is None else OFFSETS_PER_READER + len(committed)):
             yield
     return readers
 
