@@ -48,7 +48,7 @@ CALLS_PER_ENTRY = 8  # of a turn: it goes over many things, but does little with
 ONE_PASS = {
     "/topics": 20,
     "/topics/{name}/groups": 16,
-    "/topics/{name}/newest": 16,  # a step is longer with many, and ends after 500 records
+    "/topics/{name}/newest": 16,  # the newest of a partition are picked at once, of at most 5000
     "/topic_rows": 60,
     "/acls": 60,
     "/metrics": 40,
