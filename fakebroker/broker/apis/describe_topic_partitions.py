@@ -1,5 +1,6 @@
 """DescribeTopicPartitions, key 75, v0: topics and their partitions, page by page (KIP-966, TP)."""
 
+from bisect import bisect_left
 from collections.abc import Iterable
 
 from fakebroker.broker.apis import operations
@@ -23,12 +24,12 @@ def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopic
     """Topics by name from the cursor on, until the limit of partitions is reached (TP-2)."""
     asked = [topic.name for topic in request.topics]
     cursor = request.cursor
-    names = sorted(set(asked or (topic.name for topic in call.cluster.topics)))
+    names = sorted(set(asked)) if asked else call.cluster.topics.sorted_names()
     if cursor is not None:
         if cursor.partition_index < 0 or (asked and cursor.topic_name not in names):
             return _error_response(asked, ErrorCode.INVALID_REQUEST)
-        names = [name for name in names if name >= cursor.topic_name]
-    if "" in names:  # Kafka fails (TP-1)
+        names = names[bisect_left(names, cursor.topic_name) :]
+    if "" in names[:1]:  # Kafka fails (TP-1)
         return _error_response(asked, ErrorCode.UNKNOWN_SERVER_ERROR)
     left = max(1, min(request.response_partition_limit, call.node.settings.get_int("max.request.partition.size.limit")))
     return call.work(_in_steps(call, names, cursor, left))

@@ -216,6 +216,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "_alike": _DERIVED,
             "unforgotten": "`being_deleted`",
             "_clearing": "`being_deleted`",
+            "_sorted": _DERIVED,
             "on_deleted": "callbacks of the cluster's other parts",
             "on_leader_changed": "callbacks of the cluster's other parts",
         },

@@ -259,6 +259,7 @@ class Topics:
     def __init__(self, cluster: TopicsHost) -> None:
         self._cluster = cluster
         self.changes = self.last_creation = 0
+        self._sorted: tuple[int, list[str]] = (0, [])  # what `changes` was, and the names then
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
         self._alike: dict[str, dict[str, None]] = {}  # collision key -> names in the order of their creation
@@ -276,6 +277,12 @@ class Topics:
 
     def __contains__(self, name: str) -> bool:
         return name in self._by_name
+
+    def sorted_names(self) -> list[str]:
+        """The names of all topics in their order; the list is not to be changed."""
+        if self._sorted[0] != self.changes:
+            self._sorted = self.changes, sorted(self._by_name)
+        return self._sorted[1]
 
     def get(self, name: str) -> Topic | None:
         """The topic of that name, or None."""

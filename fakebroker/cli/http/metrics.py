@@ -1,6 +1,5 @@
 """The state of a broker in the text format of Prometheus."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from time import time
@@ -11,8 +10,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from fakebroker.broker.engine.journal import Exchange
+from fakebroker.cli.http.turns import own_turn, pace_of
 from fakebroker.protocol.errors import error_name
 from fakebroker.testing.broker import AsyncFakeBroker
+from fakebroker.testing.journal.brief import BYTES_PER_STEP
+from fakebroker.testing.journal.rows import size_bytes
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 ENTRIES_PER_LOOK = 500  # they are decoded, which takes time from the loop that serves the broker's clients
@@ -29,16 +31,19 @@ class _Counts:
 
     def look(self, broker: AsyncFakeBroker, end_seq: int) -> bool:
         """Count some of what came since the last look. Returns whether all before `end_seq` is counted."""
-        journal = broker._engine.journal
+        journal, pace = broker._engine.journal, pace_of(BYTES_PER_STEP)
         first = max(self._seq, journal.forgotten)
         end = min(first + ENTRIES_PER_LOOK, journal.next_seq)
         self.uncounted += first - self._seq
+        self._seq = first
         for entry in journal.kept(first).of(range(first, end)):
+            self._seq += 1
             if isinstance(entry, Exchange):
                 names = dict.fromkeys(error_name(code) for code in entry.errors) or {"NONE": None}
                 self.requests.update((entry.api, name) for name in names)
-        self._seq = end
-        return end >= min(end_seq, journal.next_seq)
+                if pace.is_over(size_bytes(entry.response_frame) or 0):
+                    break
+        return self._seq >= min(end_seq, journal.next_seq)
 
 
 class _BrokerCollector(Collector):
@@ -81,8 +86,10 @@ def _counts_of(broker: AsyncFakeBroker) -> _Counts:
 async def metrics(broker: AsyncFakeBroker) -> bytes:
     """The metrics of a broker as text, after what is new in its journal was counted, in turn with its clients."""
     end_seq = broker._engine.journal.next_seq
-    while not _counts_of(broker).look(broker, end_seq):
-        await asyncio.sleep(0)
+    is_counted = False
+    while not is_counted:
+        async with own_turn():
+            is_counted = _counts_of(broker).look(broker, end_seq)
     registry = CollectorRegistry()
     registry.register(_BrokerCollector(broker))
     return generate_latest(registry)

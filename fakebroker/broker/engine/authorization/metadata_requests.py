@@ -1,7 +1,9 @@
 """Checks of requests that show topics and the cluster: who may not describe a topic does not learn that it exists."""
 
+from bisect import bisect_left
 from collections.abc import Generator
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.apis import metadata
@@ -172,12 +174,12 @@ def describe_allowed(
     request, access, topics = authorized.request, authorized.access, authorized.call.cluster.topics
     cursor = request.cursor
     wants_all = not request.topics
-    names = sorted(dict.fromkeys([topic.name for topic in (topics if wants_all else request.topics)]))
+    names = topics.sorted_names() if wants_all else sorted({topic.name for topic in request.topics})
     if cursor is not None and (cursor.partition_index < 0 or (not wants_all and cursor.topic_name not in names)):
         return
-    names = [name for name in names if cursor is None or name >= cursor.topic_name]
+    first = 0 if cursor is None else bisect_left(names, cursor.topic_name)
     refused, shown = list[DescribeTopicPartitionsResponseTopic](), list[str]()
-    for name in names:
+    for name in islice(names, first, None):
         if access.may(Operation.DESCRIBE, TOPIC, name):
             shown.append(name)
         elif not wants_all:
