@@ -34,6 +34,12 @@ the broker meanwhile it has to ask afresh. It never parks the request.
 """
 
 
+def in_one_step(answer: Callable[[], Response | None]) -> Steps[Response]:
+    """All that a handler does, as one step, so that it may begin later."""
+    return answer()
+    yield  # makes it a generator
+
+
 class Connection(Protocol):
     """What a handler may ask of the connection its request came on. The object lives as long as the connection."""
 

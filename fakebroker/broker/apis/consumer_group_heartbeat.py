@@ -4,9 +4,10 @@ v1 a regular expression for topics; the member id is made by the client (KIP-108
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from fakebroker.broker.apis.call import Call, Repeat
+from fakebroker.broker.apis.call import Call, Repeat, in_one_step
 from fakebroker.broker.apis.replicated import when_replicated
 from fakebroker.broker.core.groups.consumer.heartbeat import heartbeat
 from fakebroker.broker.core.groups.consumer.messages import (
@@ -34,8 +35,18 @@ def handle(
 ) -> ConsumerGroupHeartbeatResponse | None:
     """Check the fields, then let the group answer (CGH-1 to CGH-6).
 
-    `may_describe` says of topics whether the client has a right to know of them; None: it may know of all.
+    `may_describe` says of topics whether the client has a right to know of them; None: it may know of all. The
+    assignment of a member that joins may be long.
     """
+    if request.member_epoch > 0:
+        return _answer(call, request, may_describe)
+    steps = in_one_step(partial(_answer, call, request, may_describe))
+    return call.work(steps, must_finish=True, may_begin_later=True)
+
+
+def _answer(
+    call: Call, request: ConsumerGroupHeartbeatRequest, may_describe: Callable[[str], bool] | None
+) -> ConsumerGroupHeartbeatResponse | None:
     try:
         check_is_served(call)
         _check_fields(call.version, request)

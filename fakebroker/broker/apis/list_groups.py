@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 GROUPS_PER_STEP = 5_000
 
 
-def handle(call: Call, request: ListGroupsRequest) -> ListGroupsResponse | None:
-    """Every group that passes both filters (LS-3); COORDINATOR_LOAD_IN_PROGRESS while a partition is loading (LS-4)."""
+def handle(
+    call: Call, request: ListGroupsRequest, is_shown: Callable[[str], bool] = lambda _group_id: True
+) -> ListGroupsResponse | None:
+    """Every group that passes both filters (LS-3); COORDINATOR_LOAD_IN_PROGRESS while a partition is loading (LS-4).
+
+    `is_shown` says which groups the client may see.
+    """
     coordinator = call.node.coordinator
     shards = coordinator.all_shards(call.now)
     code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if coordinator.is_loading else ErrorCode.NONE
@@ -32,7 +37,8 @@ def handle(call: Call, request: ListGroupsRequest) -> ListGroupsResponse | None:
     states = _state_filter(call, request.states_filter)
 
     def is_wanted(group: Group) -> bool:
-        return (not types or group.kind in types) and (not states or group.state_in_filters in states)
+        is_meant = (not types or group.kind in types) and (not states or group.state_in_filters in states)
+        return is_meant and is_shown(group.group_id)
 
     steps = _in_steps(ListGroupsResponse(error_code=code), shards, is_wanted, call.pace(GROUPS_PER_STEP))
     return call.work(steps, may_begin_later=True)

@@ -1,8 +1,9 @@
 """ShareGroupHeartbeat, key 76, v1: a member of a share group joins, goes on or leaves (KIP-932, SGH)."""
 
+from functools import partial
 from typing import Any
 
-from fakebroker.broker.apis.call import Call, Repeat
+from fakebroker.broker.apis.call import Call, Repeat, in_one_step
 from fakebroker.broker.apis.replicated import when_replicated
 from fakebroker.broker.core.groups.modern.heartbeats import JOIN_EPOCH
 from fakebroker.broker.core.groups.share.heartbeat import heartbeat
@@ -19,7 +20,13 @@ _LONGEST_MEMBER_ID = 36  # characters
 
 
 def handle(call: Call, request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatResponse | None:
-    """Check the fields, then let the group serve the heartbeat."""
+    """Check the fields, then let the group serve the heartbeat. The assignment of a member that joins may be long."""
+    if request.member_epoch > 0:
+        return _answer(call, request)
+    return call.work(in_one_step(partial(_answer, call, request)), must_finish=True, may_begin_later=True)
+
+
+def _answer(call: Call, request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatResponse | None:
     if not 0 < len(request.member_id) <= _LONGEST_MEMBER_ID:
         return ShareGroupHeartbeatResponse(error_code=ErrorCode.INVALID_REQUEST)  # without a text, as Kafka
     problem = _problem(request)

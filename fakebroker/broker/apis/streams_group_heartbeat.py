@@ -6,8 +6,9 @@ MOCK: they are created at once; in Kafka they come to exist a little later.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, in_one_step
 from fakebroker.broker.apis.replicated import when_replicated
 from fakebroker.broker.core.groups.host import error_of_failed_write
 from fakebroker.broker.core.groups.kinds import GroupKind
@@ -46,8 +47,18 @@ def handle(
 ) -> StreamsGroupHeartbeatResponse | None:
     """Check the fields, let the group answer, create the internal topics that it misses (STH-1 to STH-4).
 
-    `refused` says which of these the client may not create: if there is one, none is created.
+    `refused` says which of these the client may not create: if there is one, none is created. The assignment of a
+    member that joins may be long.
     """
+    if request.member_epoch > 0:
+        return _answer(call, request, refused)
+    steps = in_one_step(partial(_answer, call, request, refused))
+    return call.work(steps, must_finish=True, may_begin_later=True)
+
+
+def _answer(
+    call: Call, request: StreamsGroupHeartbeatRequest, refused: Callable[[Sequence[str]], Sequence[str]]
+) -> StreamsGroupHeartbeatResponse | None:
     try:
         _check_is_served(call)
         _check_size(request.topology)

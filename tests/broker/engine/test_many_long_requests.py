@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -76,6 +77,19 @@ def test_works_that_wait_are_done_at_the_end(lab: SimEngine) -> None:
 def with_a_stopwatch(lab: SimEngine) -> None:
     passed = itertools.count()
     lab.cluster.timers.passes.stopwatch = lambda: next(passed) * UNIT_S
+
+
+def test_members_that_join_begin_later_while_others_wait(lab: SimEngine) -> None:
+    """An assignment of very many partitions is made in its own turn; the answer is the same."""
+    lab.engine.set_late(is_late=True)
+    client, member = lab.client(), MEMBER.replace("0000-0000-4000", "0000-0001-4000")
+    fields: dict[str, Any] = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": ["t"], "topic_partitions": []}
+    joins = request("ConsumerGroupHeartbeat", 1, group_id="late", member_id=member, member_epoch=0, **fields)
+    assert calls_of(lambda: client.socket.connection.receive(joins, lab.network.now)) < PARTITIONS
+    [*step_by_step(lab)]
+    lab.network.flush()
+    answer = client.answer("ConsumerGroupHeartbeat", 1)
+    assert (answer.error_code, len(answer.assignment.topic_partitions[0].partitions)) == (0, PARTITIONS)
 
 
 def member_of_all(lab: SimEngine) -> None:

@@ -42,8 +42,6 @@ OPERATIONS: Final = {  # that there are on resources of a type, which authorized
 Count = Callable[[int], object]
 """Gets how much was looked at."""
 
-ENTRIES_PER_STEP = 10_000  # that are looked at
-
 
 def _bits(operations: Iterable[Operation]) -> int:
     return sum([1 << operation for operation in operations])
@@ -115,7 +113,7 @@ class Authorizer:
         return Decision(self._allows_without_acl, None, reason)
 
     def is_allowed_somewhere(
-        self, client: Client, operation: Operation, resource_type: ResourceType
+        self, client: Client, operation: Operation, resource_type: ResourceType, pace: Pace
     ) -> Generator[None, None, bool]:
         """Whether the client may do it with any resource of the type that there could be (AU-6, InitProducerId).
 
@@ -123,7 +121,7 @@ class Authorizer:
         """
         if self.decide(client, operation, resource_type, "hardcode").is_allowed:  # Kafka asks for that name first
             return True
-        whom, pace = set(_entries_about(client)), Pace(ENTRIES_PER_STEP)
+        whom = set(_entries_about(client))
         allowed, denied = list[ResourcePattern](), _Denied()
         for acl in list(self.acls):
             is_meant = acl.pattern.resource_type is resource_type and acl.operation in (operation, Operation.ALL)

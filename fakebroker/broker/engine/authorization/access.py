@@ -61,7 +61,7 @@ class Access:
 
     def may_somewhere(self, operation: Operation, resource_type: ResourceType) -> Generator[None, None, bool]:
         """Whether there could be a resource of the type with which the client may do it; in steps."""
-        return self._authorizer.is_allowed_somewhere(self._client, operation, resource_type)
+        return self._authorizer.is_allowed_somewhere(self._client, operation, resource_type, self.pace)
 
     def operations(self, resource_type: ResourceType, name: str) -> int:
         """All that the client may do with a resource, as a bit field (AU-14)."""

@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from fakebroker.broker.apis import consumer_group_heartbeat, offset_fetch, streams_group_heartbeat
+from fakebroker.broker.apis import consumer_group_heartbeat, list_groups, offset_fetch, streams_group_heartbeat
 from fakebroker.broker.apis.dialects import kip_88_draft
 from fakebroker.broker.apis.find_coordinator import GROUP as GROUP_KEY
 from fakebroker.broker.apis.find_coordinator import SHARE as SHARE_KEY
@@ -154,18 +154,16 @@ def _topics_of(group: "ModernGroup") -> list[str]:
 
 
 def list_allowed(authorized: "ListGroups") -> None:
-    """ListGroups: DESCRIBE on the cluster shows all groups, else DESCRIBE on each shows it."""
+    """ListGroups: DESCRIBE on the cluster shows all groups, else DESCRIBE on each shows it.
+
+    Before its entry is made: that takes time, which would tell of groups that are hidden.
+    """
     access = authorized.access
-
-    def finish(response: "ListGroupsResponse") -> Generator[None, None, None]:
-        response.groups = yield from kept(
-            response.groups,
-            lambda group: access.may(Operation.DESCRIBE, GROUP, group.group_id, noted=False),
-            access.pace,
-        )
-
     if not access.may_cluster(Operation.DESCRIBE, noted=False):
-        authorized.finish_with(finish)
+        authorized.handle = partial(
+            list_groups.handle,
+            is_shown=lambda group_id: access.may(Operation.DESCRIBE, GROUP, group_id, noted=False),
+        )
 
 
 def find_allowed(authorized: "FindCoordinator") -> Generator[None, None, None]:

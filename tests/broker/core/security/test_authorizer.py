@@ -16,7 +16,7 @@ from fakebroker.broker.core.security.acls import (
 )
 from fakebroker.broker.core.security.authorizer import OPERATIONS, Authorizer, Client, authorizer_of
 from fakebroker.broker.settings import Settings
-from fakebroker.protocol.pace import finished
+from fakebroker.protocol.pace import AT_ONCE, finished
 from tests.broker.core.security.test_acls import ENTRIES, plainly
 from tests.support.work_counter import calls_of
 
@@ -128,7 +128,7 @@ def test_what_decides_is_the_first_that_does(entries: list[Acl], name: str) -> N
 
 
 def may_somewhere(judge: Authorizer, client: Client = ALICE) -> bool:
-    return finished(judge.is_allowed_somewhere(client, O.WRITE, TOPIC))
+    return finished(judge.is_allowed_somewhere(client, O.WRITE, TOPIC, AT_ONCE))
 
 
 @pytest.mark.rules("AU-6")

@@ -11,6 +11,7 @@ from fakebroker.broker.core.security.principals import Principal
 from fakebroker.broker.core.security.scram import ScramCredential, ScramMechanism, credential_of
 from fakebroker.client.scram import ScramClient
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from tests.support.work_counter import calls_of
 
 ALICE, BOB, CAROL = Principal("alice"), Principal("bob"), Principal("carol")
 DAY_MS = 86_400_000
@@ -84,6 +85,31 @@ def test_a_token_logs_in_as_its_owner(mechanism: str) -> None:
     assert login.login is not None
     assert login.login.principal == Principal("alice", is_token=True)
     assert login.login.ends_ms == token.expires_ms
+
+
+@pytest.mark.rules("TK-3")
+def test_a_token_is_found_by_its_hmac_among_many() -> None:
+    """However many there are, none of the others is looked at; a wrong HMAC finds none."""
+    tokens = DelegationTokens()
+
+    def make(number: int) -> Token:
+        return tokens.create(f"id{number}", "key", ALICE, ALICE, [], -1, LIMITS, NOW_MS)
+
+    def renew(token: Token) -> None:
+        tokens.renew(token.hmac, ALICE, -1, LIMITS, NOW_MS)
+
+    first = make(0)
+    few = calls_of(lambda: renew(first))
+    others = [make(number) for number in range(1, 300)]
+    assert calls_of(lambda: renew(first)) == few
+    tokens.remove("id7")
+    for token, code in ((others[6], ErrorCode.DELEGATION_TOKEN_NOT_FOUND), (others[7], ErrorCode.NONE)):
+        if code:
+            with pytest.raises(KafkaError) as error:
+                renew(token)
+            assert error.value.code == code
+        else:
+            renew(token)
 
 
 def test_the_credential_of_a_token_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:

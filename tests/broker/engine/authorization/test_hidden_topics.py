@@ -1,9 +1,13 @@
-"""Topics that a client may not describe: what it asks costs no more where there are many, and time tells nothing."""
+"""What a client may not describe: its questions cost little more where there is much of it, and time tells nothing."""
 
 from typing import Any
 
 import pytest
 
+from fakebroker.broker.apis import list_groups
+from fakebroker.broker.core.groups.group import Group
+from fakebroker.protocol.wire.messages.list_groups import ListedGroup
+from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
 from tests.support.frames import request
 from tests.support.rights import client_of, guarded_lab
 from tests.support.turns_of_request import turns
@@ -34,3 +38,24 @@ def test_partitions_that_are_hidden_cost_nothing(name: str, version: int, fields
     cost(FEW, name, version, fields)  # the first may load and compile things
     few, many = (cost(count, name, version, fields) for count in (FEW, MANY))
     assert many < few + 100
+
+
+def test_groups_that_are_hidden_make_no_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is judged before anything is made of it."""
+    made: list[str] = []
+
+    def entry(group: Group) -> ListedGroup:
+        made.append(group.group_id)
+        return ListedGroup(group_id=group.group_id)
+
+    monkeypatch.setattr(list_groups, "_entry", entry)
+    lab = guarded_lab()
+    root, stranger = client_of(lab, "root"), client_of(lab, "stranger")
+    rows = [OffsetCommitRequestTopic(name="t", partitions=[(0, 1, -1, -1, "")])]
+    for number in range(3):
+        fields = {"group_id": f"g{number}", "generation_id_or_member_epoch": -1, "topics": rows}
+        root.ask("OffsetCommit", 7, **fields)
+    assert stranger.ask("ListGroups", 4).groups == []
+    assert made == []
+    root.ask("ListGroups", 4)
+    assert made == ["g0", "g1", "g2"]
