@@ -4,7 +4,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from traceback import format_exception, walk_tb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from fakebroker.broker.core.events import ClockMoved
 from fakebroker.broker.engine.connection import Connection
@@ -157,8 +157,9 @@ class Engine:
 
     def begin(self, work: AnyWork) -> None:
         """A request turned out to be long, or there is something to do after it."""
-        if isinstance(work, Work) and not work.steps_taken and (self._waiting or self._are_many_under_way()):
-            self._waiting.add(work)
+        is_new = isinstance(work, Work) and not work.steps_taken and work.line is None
+        if is_new and (self._waiting or self._are_many_under_way()):
+            self._waiting.add(cast("Work", work))
             self._limit_first_steps()
         else:
             self._add_work(work)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from fakebroker.broker.apis.push_telemetry import MAX_UNPACKED_BYTES
+from fakebroker.broker.engine import engine
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.compression import GZIP, LZ4, SNAPPY, ZSTD, compress
 from fakebroker.protocol.records.record_codec import Record
@@ -100,9 +101,15 @@ WAYS = [
 ]
 
 
+@pytest.mark.parametrize("under_way", [engine.MOST_UNDER_WAY, 1])
 @pytest.mark.parametrize(("name", "codec"), WAYS)
-def test_many_clients_have_no_more_unpacked_than_one(lab: SimEngine, name: str, codec: int) -> None:
-    """However many requests come with data that unpack to much, one after the other is unpacked."""
+def test_many_clients_have_no_more_unpacked_than_one(
+    lab: SimEngine, name: str, codec: int, under_way: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many requests come with data that unpack to much, one after the other is unpacked, also while they have
+    to wait for the places of others.
+    """
+    monkeypatch.setattr(engine, "MOST_UNDER_WAY", under_way)
     frame_of = way(name, codec, lab)
     peak_bytes(lab, frame_of, 1)  # it imports what it needs
     alone = peak_bytes(lab, frame_of, 1)
