@@ -176,7 +176,7 @@ class Call:
         `may_begin_later`: while other clients wait, the first step comes in its turn, too. Nothing that was found out
         before, such as the client's rights by what a topic's id stands for, may count on being followed by it at once.
         """
-        if may_begin_later and self.cluster.timers.passes.step_time.step_s < STEP_S:
+        if may_begin_later and self.do_others_wait:
             self.connection.work(self, steps, must_finish)
             return None
         try:
@@ -186,6 +186,11 @@ class Call:
             return response
         self.connection.work(self, steps, must_finish)
         return None
+
+    @property
+    def do_others_wait(self) -> bool:
+        """Whether other clients, or their long requests, wait for their turns."""
+        return self.cluster.timers.passes.step_time.step_s < STEP_S
 
     def in_line(self, steps: Generator[None, None, T], line: Line = Line.UNPACKING) -> Generator[None, None, T]:
         """A part of the request's work that holds much memory: from its second step on it is done while no other
