@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 DUE_PER_TURN = 100  # deadlines: most make some hundred calls, the end of a session in a very large group 50,000
 MOST_UNDER_WAY = 16  # long requests: each holds what its answer is made of, until that is written
 STEPS_OF_VERY_LONG = 100  # some seconds: such a request does not keep others waiting
+END_S = 5  # of real time for what must be finished when the broker stops
 MAX_ERRORS = 100  # kept
 MAX_TRACE_CHARS = 10_000  # of each one's traceback, its end
 
@@ -221,16 +222,22 @@ class Engine:
     def end_works(self, now: Instant) -> None:
         """All clients are gone, and no driver takes steps any more: do at once what must be finished.
 
-        What is in a line or comes to one ends: much of it could take minutes.
+        What is in a line or comes to one ends: much of it could take minutes. So does what is left after END_S.
         """
         self.works += self._waiting.take_all()
+        stopwatch = self._timers.passes.stopwatch
+        ends_s, ended = stopwatch() + END_S, 0
         while self.works:
             work = self.works[0]
-            if isinstance(work, WorksInLine):
+            is_late = isinstance(work, Work) and stopwatch() > ends_s
+            if isinstance(work, WorksInLine) or (isinstance(work, Work) and is_late):
                 work.end()
                 self.works.popleft()
+                ended += is_late
             else:
                 self.step(now)
+        if ended:
+            log.warning("%d requests of clients that have gone were not finished: %g s were over", ended, END_S)
 
     # Time
 

@@ -27,7 +27,7 @@ from fakebroker.protocol.schema.source import FunctionSource, field_targets, for
 from fakebroker.protocol.schema.types import RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 
 PIECES_PER_STEP = 10_000
-JOINS_PER_STEP = 20  # so many times a part of the pieces is joined
+LOOKS_PER_STEP = 20  # at the size of the pieces
 STEP_BYTES = 1 << 20  # a step is over with these, too: a piece may be the partitions of a large topic
 ROWS_AT_ONCE = 4
 FEW_PIECES = 16  # of so many the size is not looked at: that would cost as much as to join them
@@ -93,8 +93,8 @@ class _Encoder:
             self.source.insert(start, f"{self.parts} = []")
             self.flush()
             if self.in_steps:
-                self.source.insert(start, "done = []; size = begun = joins = 0")
-                self.source.add(self.joined_step())
+                self.source.insert(start, "done = []; size = begun = at = 0")
+                self.source.add(f"{self.measured()}; {self.joined_step()}")
                 self.source.add("return done")
                 self.source.add("yield  # never reached; makes it a generator also where no array is long")
             elif not self.joined:
@@ -112,24 +112,25 @@ class _Encoder:
             self.listing('return b"".join((', self.pending, "))")
 
     def joined_step(self) -> str:
-        """A line that ends a part of a step. The size is looked at before pieces are copied.
+        """A line that puts the pieces of a step behind those that are done.
 
         Records are not copied: what has some stays in pieces.
         """
-        if not self.is_limited:
-            return "done += parts"
-        return f"size = {self.source.helper('gather')}(parts, done, size)"
+        return f"{self.source.helper('gather')}(parts, done)" if self.is_limited else "done += parts"
+
+    def measured(self) -> str:
+        """A line that looks at the size, before any piece is copied."""
+        return f"size = {self.source.helper('check_size')}(parts[at:], size)" if self.is_limited else "pass"
 
     def end_of_step(self) -> None:
-        """Lines that end a step where it is over, in a loop over entries."""
+        """Lines that end a step where it is over, in a loop over entries: by the number of pieces, or by their size."""
         if not self.is_limited:
             self.source.add(f"if len(parts) > {PIECES_PER_STEP}: {self.joined_step()}; parts.clear(); yield")
             return
-        self.source.add(f"if len(parts) > {PIECES_PER_STEP // JOINS_PER_STEP}:")
-        self.source.add(f"    {self.joined_step()}; parts.clear(); joins += 1")
-        self.source.add(
-            f"    if size - begun > {STEP_BYTES} or joins >= {JOINS_PER_STEP}: begun = size; joins = 0; yield"
-        )
+        self.source.add(f"if len(parts) - at > {PIECES_PER_STEP // LOOKS_PER_STEP}:")
+        self.source.add(f"    {self.measured()}; at = len(parts)")
+        self.source.add(f"    if at > {PIECES_PER_STEP} or size - begun > {STEP_BYTES}:")
+        self.source.add(f"        {self.joined_step()}; parts.clear(); at = 0; begun = size; yield")
 
     # Pieces
 

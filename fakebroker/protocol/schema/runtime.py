@@ -235,22 +235,15 @@ def check_size(parts: "Sequence[bytes]", before: int) -> int:
     return size
 
 
-def gather(parts: "Sequence[bytes]", done: list[bytes], before: int) -> int:
-    """Put pieces behind those that are done: short ones joined, long ones as they are, which entries may share.
-
-    Returns the size of the message so far, and raises AnswerTooLong, as `check_size`.
-    """
-    size = check_size(parts, before)
-    if max(map(len, parts), default=0) <= LONG_PIECE_BYTES:
-        done.append(b"".join(parts))
-        return size
+def gather(parts: "Sequence[bytes]", done: list[bytes]) -> None:
+    """Put pieces behind those that are done: short ones joined, long ones as they are, which entries may share."""
     start = 0
-    for at, part in enumerate(parts):
-        if len(part) > LONG_PIECE_BYTES:
-            done += (b"".join(parts[start:at]), part)
-            start = at + 1
+    if max(map(len, parts), default=0) > LONG_PIECE_BYTES:
+        for at, part in enumerate(parts):
+            if len(part) > LONG_PIECE_BYTES:
+                done += (b"".join(parts[start:at]), part)
+                start = at + 1
     done.append(b"".join(parts[start:]))
-    return size
 
 
 def array_writer(char: str) -> "Callable[[Sequence[Any]], bytes]":

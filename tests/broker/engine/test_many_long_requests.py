@@ -74,6 +74,19 @@ def test_works_that_wait_are_done_at_the_end(lab: SimEngine) -> None:
     assert not lab.engine._waiting
 
 
+def test_a_stop_does_not_take_long(lab: SimEngine, caplog: pytest.LogCaptureFixture) -> None:
+    """What must be finished has some seconds for that; the rest ends, and the log says so."""
+    passed = itertools.count()
+    lab.cluster.timers.passes.stopwatch = lambda: float(next(passed))
+    clients, _ = arrive(lab, request("ElectLeaders", 2, topic_partitions=None, timeout_ms=60_000), 40)
+    for client in clients:
+        client.socket.connection.closed(lab.network.now)
+    lab.engine.end_works(lab.network.now)
+    assert not lab.engine.works
+    assert not lab.engine._waiting
+    assert "of clients that have gone were not finished" in caplog.text
+
+
 def with_a_stopwatch(lab: SimEngine) -> None:
     passed = itertools.count()
     lab.cluster.timers.passes.stopwatch = lambda: next(passed) * UNIT_S
@@ -81,6 +94,7 @@ def with_a_stopwatch(lab: SimEngine) -> None:
 
 def test_members_that_join_begin_later_while_others_wait(lab: SimEngine) -> None:
     """An assignment of very many partitions is made in its own turn; the answer is the same."""
+    member_of_all(lab)  # the first may load and compile things
     lab.engine.set_late(is_late=True)
     client, member = lab.client(), MEMBER.replace("0000-0000-4000", "0000-0001-4000")
     fields: dict[str, Any] = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": ["t"], "topic_partitions": []}

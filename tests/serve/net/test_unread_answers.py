@@ -27,7 +27,7 @@ def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     client, wire = desk.client()
     answer_bytes = sum(map(len, ask(desk, wire).writes))
     client.abort()
-    monkeypatch.setattr(unread_answers, "MAX_UNREAD_BYTES", 2 * answer_bytes + 1000)
+    monkeypatch.setattr(unread_answers, "MAX_UNREAD_BYTES", 2 * answer_bytes + 20_000)
     yield desk
     desk.end()
 
