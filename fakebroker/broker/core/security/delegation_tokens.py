@@ -60,7 +60,7 @@ class DelegationTokens:
     def __init__(self, on_change: OnChange = not_kept) -> None:
         self._on_change = on_change
         self._tokens: dict[str, Token] = {}
-        self._ids: dict[bytes, str] = {}  # by their HMACs
+        self._ids: dict[bytes, str] = {}  # by the hashes of their HMACs, so that no time tells how much of one is right
         self._credentials: dict[str, dict[str, ScramCredential]] = {}  # by token and mechanism, of those that were used
         self._kept_bytes = 0
 
@@ -74,7 +74,7 @@ class DelegationTokens:
     def replace_all(self, tokens: Iterable[Token]) -> None:
         """Have these tokens, and no others."""
         self._tokens = {token.token_id: token for token in tokens}
-        self._ids = {token.hmac: token.token_id for token in self}
+        self._ids = {_hashed(token.hmac): token.token_id for token in self}
         self._credentials.clear()
         self._kept_bytes = sum(token.kept_bytes for token in self)
         self._on_change(MetadataPart.TOKENS)
@@ -144,7 +144,7 @@ class DelegationTokens:
         token = self._tokens.pop(token_id, None)
         self._credentials.pop(token_id, None)
         if token is not None:
-            del self._ids[token.hmac]
+            del self._ids[_hashed(token.hmac)]
             self._kept_bytes -= token.kept_bytes
             self._on_change(MetadataEntry(MetadataPart.TOKENS, token_id))
 
@@ -165,12 +165,12 @@ class DelegationTokens:
 
     def _put(self, token: Token) -> None:
         self._tokens[token.token_id] = token
-        self._ids[token.hmac] = token.token_id
+        self._ids[_hashed(token.hmac)] = token.token_id
         self._on_change(MetadataEntry(MetadataPart.TOKENS, token.token_id))
 
     def _managed(self, digest: bytes, principal: Principal, now_ms: int | None) -> Token:
         """The token with that HMAC, if the principal may do something to it. Raises KafkaError."""
-        token = self._tokens.get(self._ids.get(digest, ""))
+        token = self._tokens.get(self._ids.get(_hashed(digest), ""))
         if token is None:
             raise KafkaError(ErrorCode.DELEGATION_TOKEN_NOT_FOUND)
         if not token.is_managed_by(principal):
@@ -178,3 +178,7 @@ class DelegationTokens:
         if now_ms is not None and token.expires_ms <= now_ms:
             raise KafkaError(ErrorCode.DELEGATION_TOKEN_EXPIRED)
         return token
+
+
+def _hashed(digest: bytes) -> bytes:
+    return hmac.digest(b"token", digest, "sha256")
