@@ -1,7 +1,7 @@
 """Long requests that wait until others are through: each that is under way holds what its answer is made of.
 
-They wait in the order of arrival. But most are over soon: nobody waits for a Metadata of all topics to be answered a
-few partitions. So each has a short turn when its time comes, and those that have more to do wait on for their place.
+They wait in the order of arrival. But most are over soon, and a Produce should not wait for the Metadata of all topics.
+So each has a short turn when its time comes, and those that have more to do wait on for their place.
 """
 
 from collections import deque
