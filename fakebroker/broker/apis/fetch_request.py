@@ -50,13 +50,24 @@ class _Fetch:
     def _answer_or_wait(self, done: ReadResult) -> FetchResponse | None:
         params = self.params
         if params.max_wait_ms > 0 and not done.ends_wait and done.size_bytes < params.min_bytes:
+            if self.has_news():
+                self.look_again()
+                return self._read_and(self._answer_or_wait)
             all_targets = [*self.targets, *self.caught_up()]
             waiting = DelayedFetch(self.call.cluster, all_targets, params, self._wait_is_over)
-            if self.may_wait_for(all_targets) and waiting.begin(self.now, look_at=len(self.targets)):
-                self.call.on_close(lambda _now: waiting.stop())
+            if self.may_wait_for(all_targets) and waiting.begin(self.call.now, look_at=len(self.targets)):
+                self.call.on_close(lambda _now: self._client_left(waiting))
                 self.waits(waiting)
                 return None
         return self._answer(done.reads)
+
+    def _client_left(self, waiting: DelayedFetch) -> None:
+        waiting.stop()
+        self.waits(None)
+
+    def has_news(self) -> bool:
+        """Whether something that was passed over has changed while the others were read in steps."""
+        return False
 
     def caught_up(self) -> list[FetchTarget]:
         """What is not among the targets, having nothing for the reader yet, but may end the wait."""
@@ -66,8 +77,8 @@ class _Fetch:
         """Whether there is anything to wait for."""
         return bool(targets)
 
-    def waits(self, waiting: DelayedFetch) -> None:
-        """The wait begins."""
+    def waits(self, waiting: DelayedFetch | None) -> None:
+        """The wait begins; None: it is over, as the client has gone."""
 
     def look_again(self) -> None:
         """The wait is over: make the targets anew."""
@@ -225,12 +236,19 @@ class IncrementalFetch(_Fetch):
         is_over = self.session.epoch != self.session_epoch  # see `FetchSessions.advance`
         return bool(targets) and not (is_over and len(targets) > fetching.MANY_TARGETS)
 
-    def waits(self, waiting: DelayedFetch) -> None:
-        self.session.waiting = waiting
+    def waits(self, waiting: DelayedFetch | None) -> None:
+        if self.session.epoch == self.session_epoch:  # else a later request may wait
+            self.session.waiting = waiting
+
+    def has_news(self) -> bool:
+        is_over = self.session.epoch != self.session_epoch
+        return not is_over and len(self.session.unread()) > len(self.unread) + len(self.errors)
 
     def look_again(self) -> None:
-        if self.session.epoch == self.session_epoch:  # no later request has waited
-            self.session.waiting = None
+        self.waits(None)
+        if self.session.epoch != self.session_epoch:  # which is all that will be answered
+            self.unread, self.targets = [], []
+            return
         found = [(known, known.partition) for known in self.session.unread() if known.partition is not None]
         self.unread = [known for known, _ in found]
         self.targets = [(known.fetch, partition) for known, partition in found]

@@ -73,7 +73,7 @@ def _in_steps(
         made, known = len(cluster.topics) != known, len(cluster.topics)
         if pace.is_over(1 + _CREATION_COSTS_PARTITIONS * made):
             yield
-        for partitions in () if topic is None else in_parts(topic.partitions):
+        for partitions in () if topic is None else in_parts(list(topic.partitions)):  # deletion empties it
             entry.partitions += [_partition(call, each) for each in partitions]
             if pace.is_over(len(partitions)):
                 yield

@@ -75,7 +75,7 @@ class SessionPartition:
         self.log_start_offset = read.log_start_offset
         # Without records before the high watermark it may only have been the limits that left no room for them.
         if self.partition is not None and not stands and self.fetch.offset >= read.high_watermark:
-            self.caught_up_at = self.partition.changes if params.only_changes_count else -1
+            self.caught_up_at = read.changes if params.only_changes_count else -1
         return is_news
 
 

@@ -92,6 +92,7 @@ class LogReadResult:
     diverging: tuple[int, int] | None = None  # (epoch, end offset), see FT-13
     aborted: list[tuple[int, int]] | None = None  # (producer id, first offset), None for read_uncommitted (FT-3)
     preferred_replica: int = -1  # the broker that the client should read from instead (KIP-392)
+    changes: int = -1  # `Partition.changes` when it was read
 
 
 FetchTarget = tuple[PartitionFetch, "Partition"]
@@ -215,6 +216,7 @@ def read_partition(
         diverging,
         aborted_in_read(log, offset, end, batches, max_bytes) if is_committed and diverging is None else None,
         preferred,
+        partition.changes,
     )
 
 
@@ -348,7 +350,7 @@ class DelayedFetch:
             partition.log.waiters.pop(self, None)
 
     def _changed(self, index: int, now: Instant) -> None:
-        if self._is_enough(index):
+        if index < len(self._targets) and self._is_enough(index):  # none are left when it was ended meanwhile
             self._end(now)
 
     def _end(self, now: Instant) -> None:
