@@ -34,9 +34,13 @@ the broker meanwhile it has to ask afresh. It never parks the request.
 """
 
 
-def in_one_step(answer: Callable[[], Response | None]) -> Steps[Response]:
-    """All that a handler does, as one step, so that it may begin later."""
-    return answer()
+def in_one_step(call: "Call", answer: Callable[[], Response | None]) -> Steps[Response]:
+    """All that a handler does, as one step, so that it may begin later: nothing, if the broker's process has ended."""
+    return _unless_ended(call, call.node.incarnation, answer)
+
+
+def _unless_ended(call: "Call", incarnation: int, answer: Callable[[], Response | None]) -> Steps[Response]:
+    return answer() if call.node.incarnation == incarnation else None
     yield  # makes it a generator
 
 

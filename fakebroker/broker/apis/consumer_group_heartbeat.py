@@ -36,11 +36,11 @@ def handle(
     """Check the fields, then let the group answer (CGH-1 to CGH-6).
 
     `may_describe` says of topics whether the client has a right to know of them; None: it may know of all.
-    The assignment may be long: while others wait it is made in its own turn.
+    The assignment of a member that joins may be long: while others wait it is made in its own turn.
     """
-    if not call.do_others_wait:
+    if request.member_epoch > 0 or not call.do_others_wait:
         return _answer(call, request, may_describe)
-    steps = in_one_step(partial(_answer, call, request, may_describe))
+    steps = in_one_step(call, partial(_answer, call, request, may_describe))
     return call.work(steps, must_finish=True, may_begin_later=True)
 
 

@@ -20,10 +20,10 @@ _LONGEST_MEMBER_ID = 36  # characters
 
 
 def handle(call: Call, request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatResponse | None:
-    """Check the fields, then let the group serve the heartbeat. While others wait it has its own turn."""
-    if not call.do_others_wait:
+    """Check the fields, then let the group serve the heartbeat. While others wait, a join has its own turn."""
+    if request.member_epoch > 0 or not call.do_others_wait:
         return _answer(call, request)
-    return call.work(in_one_step(partial(_answer, call, request)), must_finish=True, may_begin_later=True)
+    return call.work(in_one_step(call, partial(_answer, call, request)), must_finish=True, may_begin_later=True)
 
 
 def _answer(call: Call, request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatResponse | None:

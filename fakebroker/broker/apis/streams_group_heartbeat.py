@@ -48,11 +48,11 @@ def handle(
     """Check the fields, let the group answer, create the internal topics that it misses (STH-1 to STH-4).
 
     `refused` says which of these the client may not create: if there is one, none is created.
-    The assignment may be long: while others wait it is made in its own turn.
+    The assignment of a member that joins may be long: while others wait it is made in its own turn.
     """
-    if not call.do_others_wait:
+    if request.member_epoch > 0 or not call.do_others_wait:
         return _answer(call, request, refused)
-    steps = in_one_step(partial(_answer, call, request, refused))
+    steps = in_one_step(call, partial(_answer, call, request, refused))
     return call.work(steps, must_finish=True, may_begin_later=True)
 
 

@@ -23,12 +23,13 @@ class ClosedConnection:
     Only work that must be finished goes on: a request that was taken up as a whole is done, as in Kafka.
     """
 
-    __slots__ = ("client_port", "connection_id", "engine", "principal", "software", "steps_taken")
+    __slots__ = ("client_port", "connection_id", "engine", "has_place", "principal", "software", "steps_taken")
     connection_id: int
     principal: "Principal"
     client_port: int
     software: tuple[str, str]
     steps_taken: int
+    has_place: bool
     is_gone = True
     state = GONE
     frame = head = b""  # of no request
@@ -38,7 +39,7 @@ class ClosedConnection:
         self.connection_id = closed.connection_id
         self.principal = closed.principal
         self.client_port, self.software = closed.client_port, closed.software
-        self.steps_taken = closed.steps_taken
+        self.steps_taken, self.has_place = closed.steps_taken, closed.has_place
 
     def answer(self, call: "Call", _response: "Message | None") -> None:
         """Nobody is there to read it."""

@@ -483,7 +483,7 @@ class Connection:
 
     def _new_call(self, before: Call | None = None) -> Call:
         """The call for the next requests; one serves them all until one is parked or answered by `reply`."""
-        engine, listener, self.steps_taken = self.engine, self.listener, 0
+        engine, listener, self.steps_taken, self.has_place = self.engine, self.listener, 0, False
         call = Call(engine.cluster, engine.cluster.nodes[listener.node_id], listener, self, self.peer.client_host)
         if before is not None:
             call.api_key, call.version, call.client_id = before.api_key, before.version, before.client_id

@@ -158,13 +158,19 @@ class Engine:
 
     def begin(self, work: AnyWork) -> None:
         """A request turned out to be long, or there is something to do after it."""
-        is_new = isinstance(work, Work) and not work.steps_taken and work.line is None
-        if is_new and (self._waiting or self._are_many_under_way()):
+        needs_place = isinstance(work, Work) and not work.client.has_place and work.line is None
+        if needs_place and (self._waiting or self._are_many_under_way()):
             self._waiting.add(cast("Work", work))
             self._limit_first_steps()
         else:
-            self._add_work(work)
+            self._give_place(work)
         self.on_work()
+
+    def _give_place(self, work: AnyWork) -> None:
+        """Let it be under way, and with it all further works of its request."""
+        if isinstance(work, Work):
+            work.client.has_place = True
+        self._add_work(work)
 
     def _are_many_under_way(self) -> bool:
         """Whether a further long request has to wait: each holds what its answer is made of.
@@ -179,9 +185,9 @@ class Engine:
         """Let those that wait have their short turns, and their places, if there is room."""
         passes = self._timers.passes
         passes.step_time.step_s = FIRST_STEP_S
-        self._waiting.have_turns(now, passes.stopwatch, self._add_work)
+        self._waiting.have_turns(now, passes.stopwatch, self._give_place)
         while not self._are_many_under_way() and (work := self._waiting.take()) is not None:
-            self._add_work(work)
+            self._give_place(work)
         self._limit_first_steps()
 
     def set_late(self, is_late: bool) -> None:

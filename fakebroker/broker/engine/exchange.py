@@ -183,6 +183,15 @@ class Exchange:
     # What stages ask
 
     @property
+    def has_place(self) -> bool:
+        """Whether the request is under way; else further long work of it has to wait."""
+        return self._connection.has_place
+
+    @has_place.setter
+    def has_place(self, has_place: bool) -> None:
+        self._connection.has_place = has_place
+
+    @property
     def steps_taken(self) -> int:
         """How many steps of long work the request has taken."""
         return self._connection.steps_taken

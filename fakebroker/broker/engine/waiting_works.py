@@ -31,8 +31,13 @@ class WaitingWorks:
         return bool(self._new or self._held)
 
     def add(self, work: Work) -> None:
-        """One more waits."""
-        self._new.append(work)
+        """One more waits; one that goes on with its request, as checks of rights do in each step, goes on at once."""
+        if not work.steps_taken:
+            self._new.append(work)
+        elif work.steps_taken < STEPS_OF_SHORT_TURN:
+            self._new.appendleft(work)
+        else:
+            self._held.append((work, 0.0))
 
     def take(self) -> Work | None:
         """There is a place: who gets it, if anybody waits."""

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 class Client(Protocol):
     """Who waits for the work to be done.
 
-    `steps_taken` are those of all works of its request, beside the first one.
+    `steps_taken` are those of all works of its request, beside the first one; `has_place`: the request is under way.
     """
 
     steps_taken: int
+    has_place: bool
 
     @property
     def is_gone(self) -> bool:
@@ -49,10 +50,10 @@ class Runner(Protocol):
 class Work:
     """What is left to do of one request. `steps` answers it at its end, and raises nothing."""
 
-    __slots__ = ("_call", "_client", "_must_finish", "_steps")
+    __slots__ = ("_call", "_must_finish", "_steps", "client")
 
     def __init__(self, client: Client, call: "Call", steps: "Generator[None, None, None]", must_finish: bool) -> None:
-        self._client = client
+        self.client = client
         self._call = call
         self._steps = steps
         self._must_finish = must_finish
@@ -60,7 +61,7 @@ class Work:
     @property
     def steps_taken(self) -> int:
         """How many steps its request has taken, in this work and others, beside the first one."""
-        return self._client.steps_taken
+        return self.client.steps_taken
 
     @property
     def line(self) -> Line | None:
@@ -73,11 +74,11 @@ class Work:
 
     def step(self, now: Instant) -> bool:
         """Take one step. False when it was the last, or nobody waits for the answer any more."""
-        if self._client.is_gone and not self._must_finish:
+        if self.client.is_gone and not self._must_finish:
             self._steps.close()
             return False
         self._call.now = now
-        self._client.steps_taken += 1
+        self.client.steps_taken += 1
         try:
             next(self._steps)
         except StopIteration:

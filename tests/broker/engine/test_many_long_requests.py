@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from fakebroker.broker.engine.authorization import access
 from fakebroker.broker.engine.engine import MOST_UNDER_WAY, STEPS_OF_VERY_LONG
 from fakebroker.protocol.pace import FIRST_STEP_S, STEP_S
 from fakebroker.protocol.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
 from tests.support.engine import Client, SimEngine
 from tests.support.frames import request
+from tests.support.rights import allow, guarded_lab
 from tests.support.work_counter import calls_of
 
 PARTITIONS, CLIENTS = 5_000, 60
@@ -47,8 +49,16 @@ def step_by_step(lab: SimEngine) -> Iterator[int]:
         yield sum(getattr(work, "steps_taken", 0) > 0 for work in lab.engine.works)
 
 
-def test_few_answers_are_in_the_making(lab: SimEngine) -> None:
-    """The others have taken their first step, and go on in the order in which they came."""
+@pytest.mark.parametrize("has_authorizer", [False, True])
+def test_few_answers_are_in_the_making(lab: SimEngine, has_authorizer: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others have taken some steps, and go on in the order in which they came; so do checks of rights in steps."""
+    if has_authorizer:
+        lab = guarded_lab()
+        topic = lab.cluster.topics.get("t")
+        assert topic is not None
+        topic.partitions *= PARTITIONS
+        allow(lab, "DESCRIBE", principal="User:ANONYMOUS")
+        monkeypatch.setattr(access, "NAMES_PER_STEP", 0)  # each question is a step
     clients, _ = arrive(lab, METADATA)
     assert max(step_by_step(lab)) <= MOST_UNDER_WAY
     lab.network.flush()
