@@ -218,10 +218,10 @@ class Engine:
         try:
             if work.step(now):
                 self._add_work(work)
-        finally:
+        finally:  # whatever goes wrong with one, the others go on
             self._limit_first_steps()
-        if self._waiting:
-            self._go_on_with_waiting(now)
+            if self._waiting:
+                self._go_on_with_waiting(now)
         if self.outbox:
             self.drain()
 

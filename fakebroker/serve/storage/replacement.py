@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from errno import EXDEV
 from pathlib import Path
 from typing import Final
 
@@ -39,6 +40,8 @@ class Replacement:
         self._remove_unfinished()
         folder.mkdir()
         for directory in self._directories:
+            if directory.path.exists() and directory.path.stat().st_dev != folder.stat().st_dev:
+                raise OSError(EXDEV, f"{directory.path} is another file system than {self._path}")
             self._in(folder, directory).mkdir(exist_ok=True)
         return folder
 
