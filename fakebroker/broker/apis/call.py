@@ -34,16 +34,6 @@ the broker meanwhile it has to ask afresh. It never parks the request.
 """
 
 
-def in_one_step(call: "Call", answer: Callable[[], Response | None]) -> Steps[Response]:
-    """All that a handler does, as one step, so that it may begin later: nothing, if the broker's process has ended."""
-    return _unless_ended(call, call.node.incarnation, answer)
-
-
-def _unless_ended(call: "Call", incarnation: int, answer: Callable[[], Response | None]) -> Steps[Response]:
-    return answer() if call.node.incarnation == incarnation else None
-    yield  # makes it a generator
-
-
 class Connection(Protocol):
     """What a handler may ask of the connection its request came on. The object lives as long as the connection."""
 
@@ -180,7 +170,7 @@ class Call:
         `may_begin_later`: while other clients wait, the first step comes in its turn, too. Nothing that was found out
         before, such as the client's rights by what a topic's id stands for, may count on being followed by it at once.
         """
-        if may_begin_later and self.do_others_wait:
+        if may_begin_later and self._do_others_wait:
             self.connection.work(self, steps, must_finish)
             return None
         try:
@@ -191,9 +181,21 @@ class Call:
         self.connection.work(self, steps, must_finish)
         return None
 
+    def in_own_turn(self, answer: Callable[[], Response | None]) -> Response | None:
+        """Do all that a handler does at once; while other clients wait, later, if the broker's process has not ended
+        by then. What a handler returns, as of `work`.
+        """
+        if not self._do_others_wait:
+            return answer()
+        return self.work(self._in_own_turn(answer, self.node.incarnation), must_finish=True, may_begin_later=True)
+
+    def _in_own_turn(self, answer: Callable[[], Response | None], incarnation: int) -> Steps[Response]:
+        return answer() if self.node.incarnation == incarnation else None
+        yield  # makes it a generator
+
     @property
-    def do_others_wait(self) -> bool:
-        """Whether other clients, or their long requests, wait for their turns."""
+    def _do_others_wait(self) -> bool:
+        """Whether other clients, or their long requests, wait for their turns: first steps are short then."""
         return self.cluster.timers.passes.step_time.step_s < STEP_S
 
     def in_line(self, steps: Generator[None, None, T], line: Line = Line.UNPACKING) -> Generator[None, None, T]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from fakebroker.broker.apis.call import Call, Repeat, in_one_step
+from fakebroker.broker.apis.call import Call, Repeat
 from fakebroker.broker.apis.replicated import when_replicated
 from fakebroker.broker.core.groups.consumer.heartbeat import heartbeat
 from fakebroker.broker.core.groups.consumer.messages import (
@@ -38,10 +38,8 @@ def handle(
     `may_describe` says of topics whether the client has a right to know of them; None: it may know of all.
     The assignment of a member that joins may be long: while others wait it is made in its own turn.
     """
-    if request.member_epoch > 0 or not call.do_others_wait:
-        return _answer(call, request, may_describe)
-    steps = in_one_step(call, partial(_answer, call, request, may_describe))
-    return call.work(steps, must_finish=True, may_begin_later=True)
+    answer = partial(_answer, call, request, may_describe)
+    return answer() if request.member_epoch > 0 else call.in_own_turn(answer)
 
 
 def _answer(

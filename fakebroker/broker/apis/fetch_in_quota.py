@@ -33,7 +33,7 @@ class IncrementalFetchInQuota(IncrementalFetch):
         response = yield from super().response(reads, pace)
         if not (yield from _throttle_ms(self.call, response)):
             return response
-        if self.session.epoch == self.session_epoch:  # no other connection went on with it between the steps
+        if not self.is_overtaken:
             self.session.take_back(before)
         return FetchResponse(
             error_code=response.error_code, session_id=self.session.id, responses=[], node_endpoints=[]

@@ -229,24 +229,27 @@ class IncrementalFetch(_Fetch):
             if pace.is_over():
                 yield
 
+    @property
+    def is_overtaken(self) -> bool:
+        """Whether another connection has gone on with the session meanwhile (`FetchSessions.advance`)."""
+        return self.session.epoch != self.session_epoch
+
     def caught_up(self) -> list[FetchTarget]:
         return self.session.caught_up()
 
     def may_wait_for(self, targets: list[FetchTarget]) -> bool:
-        is_over = self.session.epoch != self.session_epoch  # see `FetchSessions.advance`
-        return bool(targets) and not (is_over and len(targets) > fetching.MANY_TARGETS)
+        return bool(targets) and not (self.is_overtaken and len(targets) > fetching.MANY_TARGETS)
 
     def waits(self, waiting: DelayedFetch | None) -> None:
-        if self.session.epoch == self.session_epoch:  # else a later request may wait
+        if not self.is_overtaken:  # else a later request may wait
             self.session.waiting = waiting
 
     def has_news(self) -> bool:
-        is_over = self.session.epoch != self.session_epoch
-        return not is_over and len(self.session.unread()) > len(self.unread) + len(self.errors)
+        return not self.is_overtaken and len(self.session.unread()) > len(self.unread) + len(self.errors)
 
     def look_again(self) -> None:
         self.waits(None)
-        if self.session.epoch != self.session_epoch:  # which is all that will be answered
+        if self.is_overtaken:  # which is all that will be answered
             self.unread, self.targets = [], []
             return
         found = [(known, known.partition) for known in self.session.unread() if known.partition is not None]
@@ -254,7 +257,7 @@ class IncrementalFetch(_Fetch):
         self.targets = [(known.fetch, partition) for known, partition in found]
 
     def response(self, reads: list[LogReadResult], pace: Pace) -> Generator[None, None, FetchResponse]:
-        if self.session.epoch != self.session_epoch:  # another connection went on with it meanwhile
+        if self.is_overtaken:
             return FetchResponse(error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         answers = [*zip(self.unread, reads, strict=True), *self.errors]
         news: list[tuple[PartitionFetch, LogReadResult]] = []

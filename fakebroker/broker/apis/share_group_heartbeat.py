@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from fakebroker.broker.apis.call import Call, Repeat, in_one_step
+from fakebroker.broker.apis.call import Call, Repeat
 from fakebroker.broker.apis.replicated import when_replicated
 from fakebroker.broker.core.groups.modern.heartbeats import JOIN_EPOCH
 from fakebroker.broker.core.groups.share.heartbeat import heartbeat
@@ -21,9 +21,8 @@ _LONGEST_MEMBER_ID = 36  # characters
 
 def handle(call: Call, request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatResponse | None:
     """Check the fields, then let the group serve the heartbeat. While others wait, a join has its own turn."""
-    if request.member_epoch > 0 or not call.do_others_wait:
-        return _answer(call, request)
-    return call.work(in_one_step(call, partial(_answer, call, request)), must_finish=True, may_begin_later=True)
+    answer = partial(_answer, call, request)
+    return answer() if request.member_epoch > 0 else call.in_own_turn(answer)
 
 
 def _answer(call: Call, request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatResponse | None:

@@ -8,7 +8,7 @@ MOCK: they are created at once; in Kafka they come to exist a little later.
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from fakebroker.broker.apis.call import Call, in_one_step
+from fakebroker.broker.apis.call import Call
 from fakebroker.broker.apis.replicated import when_replicated
 from fakebroker.broker.core.groups.host import error_of_failed_write
 from fakebroker.broker.core.groups.kinds import GroupKind
@@ -50,10 +50,8 @@ def handle(
     `refused` says which of these the client may not create: if there is one, none is created.
     The assignment of a member that joins may be long: while others wait it is made in its own turn.
     """
-    if request.member_epoch > 0 or not call.do_others_wait:
-        return _answer(call, request, refused)
-    steps = in_one_step(call, partial(_answer, call, request, refused))
-    return call.work(steps, must_finish=True, may_begin_later=True)
+    answer = partial(_answer, call, request, refused)
+    return answer() if request.member_epoch > 0 else call.in_own_turn(answer)
 
 
 def _answer(

@@ -313,7 +313,8 @@ class Topics:
     def add(self, topic: Topic) -> None:
         """Let a planned topic exist.
 
-        What is left of a deleted one of that name is cleared away first, at once: offsets are known by names.
+        What is left of a deleted one of that name is cleared away first, at once: offsets are known by names. So
+        nothing that clears away (`on_deleted`) may make a topic.
         """
         for _ in self._clearing.get(topic.name, ()):
             pass

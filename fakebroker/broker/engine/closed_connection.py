@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.broker.engine.connection_state import GONE
-from fakebroker.broker.engine.work import Work
+from fakebroker.broker.engine.work import Progress, Work
 from fakebroker.protocol.errors import CloseConnection, KafkaError
 from fakebroker.protocol.instant import Instant
 
@@ -23,13 +23,12 @@ class ClosedConnection:
     Only work that must be finished goes on: a request that was taken up as a whole is done, as in Kafka.
     """
 
-    __slots__ = ("client_port", "connection_id", "engine", "has_place", "principal", "software", "steps_taken")
+    __slots__ = ("client_port", "connection_id", "engine", "principal", "progress", "software")
     connection_id: int
     principal: "Principal"
     client_port: int
     software: tuple[str, str]
-    steps_taken: int
-    has_place: bool
+    progress: Progress
     is_gone = True
     state = GONE
     frame = head = b""  # of no request
@@ -39,7 +38,7 @@ class ClosedConnection:
         self.connection_id = closed.connection_id
         self.principal = closed.principal
         self.client_port, self.software = closed.client_port, closed.software
-        self.steps_taken, self.has_place = closed.steps_taken, closed.has_place
+        self.progress = closed.progress
 
     def answer(self, call: "Call", _response: "Message | None") -> None:
         """Nobody is there to read it."""

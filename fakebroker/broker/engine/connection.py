@@ -39,7 +39,7 @@ from fakebroker.broker.engine.kept_frames import BIG_BYTES, Frame, FrameBytes
 from fakebroker.broker.engine.lanes import Lanes
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.broker.engine.unserved import who
-from fakebroker.broker.engine.work import Work, answer_in_steps
+from fakebroker.broker.engine.work import Progress, Work, answer_in_steps
 from fakebroker.protocol.errors import AnswerTooLong, WireError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address, Listener
@@ -483,7 +483,7 @@ class Connection:
 
     def _new_call(self, before: Call | None = None) -> Call:
         """The call for the next requests; one serves them all until one is parked or answered by `reply`."""
-        engine, listener, self.steps_taken, self.has_place = self.engine, self.listener, 0, False
+        engine, listener, self.progress = self.engine, self.listener, Progress()
         call = Call(engine.cluster, engine.cluster.nodes[listener.node_id], listener, self, self.peer.client_host)
         if before is not None:
             call.api_key, call.version, call.client_id = before.api_key, before.version, before.client_id

@@ -4,7 +4,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from traceback import format_exception, walk_tb
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.events import ClockMoved
 from fakebroker.broker.engine.connection import Connection
@@ -158,9 +158,8 @@ class Engine:
 
     def begin(self, work: AnyWork) -> None:
         """A request turned out to be long, or there is something to do after it."""
-        needs_place = isinstance(work, Work) and not work.client.has_place and work.line is None
-        if needs_place and (self._waiting or self._are_many_under_way()):
-            self._waiting.add(cast("Work", work))
+        if isinstance(work, Work) and self._has_to_wait(work):
+            self._waiting.add(work)
             self._limit_first_steps()
         else:
             self._give_place(work)
@@ -169,8 +168,13 @@ class Engine:
     def _give_place(self, work: AnyWork) -> None:
         """Let it be under way, and with it all further works of its request."""
         if isinstance(work, Work):
-            work.client.has_place = True
+            work.progress.is_under_way = True
         self._add_work(work)
+
+    def _has_to_wait(self, work: Work) -> bool:
+        """Whether a work needs a place, and others wait for one or have all of them."""
+        needs_place = not work.progress.is_under_way and work.line is None
+        return needs_place and (bool(self._waiting) or self._are_many_under_way())
 
     def _are_many_under_way(self) -> bool:
         """Whether a further long request has to wait: each holds what its answer is made of.
@@ -178,7 +182,7 @@ class Engine:
         Not counted are those that wait in a line to unpack or to pack, holding little; and those that take very long,
         which are few.
         """
-        counted = sum(isinstance(each, Work) and each.steps_taken < STEPS_OF_VERY_LONG for each in self.works)
+        counted = sum(isinstance(each, Work) and each.progress.steps_taken < STEPS_OF_VERY_LONG for each in self.works)
         return counted + len(self._lines[Line.WRITING]) >= MOST_UNDER_WAY
 
     def _go_on_with_waiting(self, now: Instant) -> None:

@@ -22,7 +22,7 @@ from fakebroker.broker.engine.closed_connection import ClosedConnection
 from fakebroker.broker.engine.connection_state import CLOSING
 from fakebroker.broker.engine.quotas.muting import answer_and_mute
 from fakebroker.broker.engine.stages import Handle, Handler, NextTurn, Passage, Pause, Stage
-from fakebroker.broker.engine.work import Work
+from fakebroker.broker.engine.work import Progress, Work
 from fakebroker.protocol.errors import CloseConnection, ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address
@@ -183,22 +183,9 @@ class Exchange:
     # What stages ask
 
     @property
-    def has_place(self) -> bool:
-        """Whether the request is under way; else further long work of it has to wait."""
-        return self._connection.has_place
-
-    @has_place.setter
-    def has_place(self, has_place: bool) -> None:
-        self._connection.has_place = has_place
-
-    @property
-    def steps_taken(self) -> int:
-        """How many steps of long work the request has taken."""
-        return self._connection.steps_taken
-
-    @steps_taken.setter
-    def steps_taken(self, count: int) -> None:
-        self._connection.steps_taken = count
+    def progress(self) -> Progress:
+        """That of the request."""
+        return self._connection.progress
 
     @property
     def is_gone(self) -> bool:

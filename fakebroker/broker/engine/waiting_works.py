@@ -20,7 +20,7 @@ MOST_HELD_S: Final = 0.5  # the same, by the time that it took to make
 
 
 class WaitingWorks:
-    """Those that have taken only their first step, and those that have had their short turn."""
+    """Those that have taken their first step at most, and those that have had their short turn."""
 
     def __init__(self) -> None:
         self._new = deque[Work]()
@@ -32,9 +32,10 @@ class WaitingWorks:
 
     def add(self, work: Work) -> None:
         """One more waits; one that goes on with its request, as checks of rights do in each step, goes on at once."""
-        if not work.steps_taken:
+        steps_taken = work.progress.steps_taken
+        if not steps_taken:
             self._new.append(work)
-        elif work.steps_taken < STEPS_OF_SHORT_TURN:
+        elif steps_taken < STEPS_OF_SHORT_TURN:
             self._new.appendleft(work)
         else:
             self._held.append((work, 0.0))

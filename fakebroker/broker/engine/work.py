@@ -26,14 +26,25 @@ if TYPE_CHECKING:
     from fakebroker.protocol.schema import Message
 
 
-class Client(Protocol):
-    """Who waits for the work to be done.
+class Progress:
+    """Whether a request is under way, or has to wait until others are through, and how many steps it has taken.
 
-    `steps_taken` are those of all works of its request, beside the first one; `has_place`: the request is under way.
+    `steps_taken` are those of all its works, beside the first one.
     """
 
-    steps_taken: int
-    has_place: bool
+    __slots__ = ("is_under_way", "steps_taken")
+
+    def __init__(self) -> None:
+        self.is_under_way = False
+        self.steps_taken = 0
+
+
+class Client(Protocol):
+    """Who waits for the work to be done."""
+
+    @property
+    def progress(self) -> Progress:
+        """That of the request in work."""
 
     @property
     def is_gone(self) -> bool:
@@ -50,18 +61,18 @@ class Runner(Protocol):
 class Work:
     """What is left to do of one request. `steps` answers it at its end, and raises nothing."""
 
-    __slots__ = ("_call", "_must_finish", "_steps", "client")
+    __slots__ = ("_call", "_client", "_must_finish", "_steps")
 
     def __init__(self, client: Client, call: "Call", steps: "Generator[None, None, None]", must_finish: bool) -> None:
-        self.client = client
+        self._client = client
         self._call = call
         self._steps = steps
         self._must_finish = must_finish
 
     @property
-    def steps_taken(self) -> int:
-        """How many steps its request has taken, in this work and others, beside the first one."""
-        return self.client.steps_taken
+    def progress(self) -> Progress:
+        """That of its request."""
+        return self._client.progress
 
     @property
     def line(self) -> Line | None:
@@ -74,11 +85,11 @@ class Work:
 
     def step(self, now: Instant) -> bool:
         """Take one step. False when it was the last, or nobody waits for the answer any more."""
-        if self.client.is_gone and not self._must_finish:
+        if self._client.is_gone and not self._must_finish:
             self._steps.close()
             return False
         self._call.now = now
-        self.client.steps_taken += 1
+        self._client.progress.steps_taken += 1
         try:
             next(self._steps)
         except StopIteration:

@@ -11,6 +11,7 @@ from fakebroker.cli.http.answers import raw_table, to_json
 from fakebroker.cli.http.event_stream import Stream
 from fakebroker.cli.http.turns import each_in_turn, pace_of
 from fakebroker.protocol.errors import FakebrokerError
+from fakebroker.protocol.pace import AT_ONCE, Pace
 from fakebroker.testing.reflection.members import is_handle
 
 LONG: Final = 50  # entries: what has more is written in steps
@@ -52,16 +53,9 @@ def array_of(entries: Iterable[Any]) -> Iterator[bytes]:
     """A JSON array in pieces of at least PIECE_CHARS, for a thread that makes them. Each entry is written by itself: a
     thread holds up the others while it writes JSON.
     """
-    gathered: list[str] = []
-    size = 0
-    for text in _joined(_entries(entries, frozenset()), "[]"):
-        gathered.append(text)
-        size += len(text)
-        if size >= PIECE_CHARS:
-            yield "".join(gathered).encode()
-            gathered.clear()
-            size = 0
-    yield "".join(gathered).encode()
+    for piece in _pieces(_joined(_entries(entries, frozenset()), "[]"), AT_ONCE):
+        if piece is not None:
+            yield piece
 
 
 def _entries(value: Iterable[Any], separate: frozenset[str]) -> Iterator[str]:
@@ -120,14 +114,13 @@ def _text(value: Any) -> str:
 
 def _paced(texts: Iterator[str]) -> AsyncIterator[bytes]:
     """Texts together, with a turn for the others after each step."""
-    return each_in_turn(_pieces(texts))
+    return each_in_turn(_pieces(texts, pace_of(TEXTS_PER_STEP)))
 
 
-def _pieces(texts: Iterator[str]) -> Iterator[bytes | None]:
+def _pieces(texts: Iterator[str], pace: Pace) -> Iterator[bytes | None]:
     """Texts in pieces to send; None where a step is over before there is one."""
     gathered: list[str] = []
     size = 0
-    pace = pace_of(TEXTS_PER_STEP)
     for text in texts:
         gathered.append(text)
         size += len(text)

@@ -94,7 +94,9 @@ class _Encoder:
             self.flush()
             if self.in_steps:
                 self.source.insert(start, "done = []; size = begun = at = 0")
-                self.source.add(f"{self.measured()}; {self.joined_step()}")
+                if self.is_limited:
+                    self.source.add(self.measured())
+                self.source.add(self.joined_step())
                 self.source.add("return done")
                 self.source.add("yield  # never reached; makes it a generator also where no array is long")
             elif not self.joined:
@@ -120,7 +122,7 @@ class _Encoder:
 
     def measured(self) -> str:
         """A line that looks at the size, before any piece is copied."""
-        return f"size = {self.source.helper('check_size')}(parts[at:], size)" if self.is_limited else "pass"
+        return f"size = {self.source.helper('check_size')}(parts[at:], size)"
 
     def end_of_step(self) -> None:
         """Lines that end a step where it is over, in a loop over entries: by the number of pieces, or by their size."""

@@ -9,6 +9,7 @@ import pytest
 
 from fakebroker.broker.engine.authorization import access
 from fakebroker.broker.engine.engine import MOST_UNDER_WAY, STEPS_OF_VERY_LONG
+from fakebroker.broker.engine.work import Work
 from fakebroker.protocol.pace import FIRST_STEP_S, STEP_S
 from fakebroker.protocol.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
@@ -46,7 +47,7 @@ def step_by_step(lab: SimEngine) -> Iterator[int]:
     """Take all steps; after each, how many requests are in the making."""
     while lab.engine.works:
         lab.engine.step(lab.network.now)
-        yield sum(getattr(work, "steps_taken", 0) > 0 for work in lab.engine.works)
+        yield sum(isinstance(work, Work) and work.progress.steps_taken > 0 for work in lab.engine.works)
 
 
 @pytest.mark.parametrize("has_authorizer", [False, True])
@@ -71,7 +72,7 @@ def test_a_request_that_takes_very_long_does_not_keep_others_waiting(lab: SimEng
     """It is no longer counted then."""
     arrive(lab, METADATA, MOST_UNDER_WAY)
     for connection in lab.engine.connections.values():
-        connection.steps_taken = STEPS_OF_VERY_LONG
+        connection.progress.steps_taken = STEPS_OF_VERY_LONG
     arrive(lab, METADATA, 1)
     assert not lab.engine._waiting
 

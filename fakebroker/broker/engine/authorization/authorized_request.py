@@ -66,8 +66,8 @@ class AuthorizedRequest(Generic[Asked, Answered]):
     `request` is what is left of it, `answer` what it gets at once, if anything. `handle` takes up the rest. What comes
     of that goes through `finish`.
 
-    The handler sees only entries that were judged and allowed. `take_out` and `judged` ask about every entry that is
-    left; no count and no other field of the request spares an entry. What Kafka refuses before it looks at rights
+    The handler sees only entries that were judged and allowed. `take_out` asks about every entry that is left; no count
+    and no other field of the request spares an entry. What Kafka refuses before it looks at rights
     (`take_out_repeated`) leaves the request first and is never handed on.
     """
 

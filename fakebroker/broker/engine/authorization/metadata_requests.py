@@ -48,7 +48,7 @@ def show_allowed(authorized: "Metadata") -> Generator[None, None, None]:
     asked = request.topics
     wants_all = asked is None or (version == 0 and not asked)
     if wants_all:
-        # Before a topic's entry is made: that takes time and memory, which would tell of topics that are hidden.
+        # Before a topic's partitions are described: that takes time, which would tell of topics that are hidden.
         authorized.handle = partial(
             metadata.handle, is_shown=lambda name: access.may(Operation.DESCRIBE, TOPIC, name, noted=False)
         )
