@@ -63,6 +63,9 @@ class ClosedConnection:
         else:
             steps.close()
 
+    def no_more_soon(self) -> None:
+        """Nobody has waited for that."""
+
     def fail(self, _reason: str) -> None:
         """It is closed."""
 

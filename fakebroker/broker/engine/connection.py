@@ -261,7 +261,9 @@ class Connection:
         """With what the answer to the request in work begins: its correlation id, and the tags where there are any."""
         return self.frame[4:8] + b"\0" if self.route and self.route.has_tagged_answer else self.frame[4:8]
 
-    # Long requests, and those answered later
+    def no_more_soon(self) -> None:
+        """The request in work is not `Progress.is_soon_over` any more: the driver may have waited for that."""
+        self.engine.to_flush[self] = None
 
     def _read(self, call: Call, steps: Steps[Any], handle: Callable[[Call, Any], Any]) -> Steps[Any]:
         self.request = request = yield from steps

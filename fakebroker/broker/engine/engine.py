@@ -13,7 +13,7 @@ from fakebroker.broker.engine.journal import BrokerStarted, InternalError, Journ
 from fakebroker.broker.engine.stages import Stage, StageKind
 from fakebroker.broker.engine.unserved import Unserved
 from fakebroker.broker.engine.waiting_works import WaitingWorks
-from fakebroker.broker.engine.work import DueWork, PassesWork, Task, Work, WorksInLine
+from fakebroker.broker.engine.work import STEPS_OF_VERY_LONG, DueWork, PassesWork, Task, Work, WorksInLine
 from fakebroker.protocol.errors import AnswerTooLong
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address, Listener, listener_settings
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 DUE_PER_TURN = 100  # deadlines: most make some hundred calls, the end of a session in a very large group 50,000
 MOST_UNDER_WAY = 16  # long requests: each holds what its answer is made of, until that is written
-STEPS_OF_VERY_LONG = 100  # some seconds: such a request does not keep others waiting
 END_S = 5  # of real time for what must be finished when the broker stops
 MAX_ERRORS = 100  # kept
 MAX_TRACE_CHARS = 10_000  # of each one's traceback, its end
@@ -158,6 +157,8 @@ class Engine:
 
     def begin(self, work: AnyWork) -> None:
         """A request turned out to be long, or there is something to do after it."""
+        if isinstance(work, Work) and not work.progress.steps_taken:
+            work.progress.was_cut_short = self._timers.passes.step_time.step_s < STEP_S
         if isinstance(work, Work) and self._has_to_wait(work):
             self._waiting.add(work)
             self._limit_first_steps()

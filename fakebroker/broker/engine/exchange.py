@@ -182,6 +182,10 @@ class Exchange:
 
     # What stages ask
 
+    def no_more_soon(self) -> None:
+        """The driver may have waited for that."""
+        self._connection.no_more_soon()
+
     @property
     def progress(self) -> Progress:
         """That of the request."""

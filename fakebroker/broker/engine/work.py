@@ -26,17 +26,27 @@ if TYPE_CHECKING:
     from fakebroker.protocol.schema import Message
 
 
+STEPS_OF_VERY_LONG = 100  # some seconds: such a request does not keep others waiting
+
+
 class Progress:
     """Whether a request is under way, or has to wait until others are through, and how many steps it has taken.
 
-    `steps_taken` are those of all its works, beside the first one.
+    `steps_taken` are those of all its works, beside the first one; `works` is how many of these are not over.
+    `was_cut_short`: its first step was, as others waited.
     """
 
-    __slots__ = ("is_under_way", "steps_taken")
+    __slots__ = ("is_under_way", "steps_taken", "was_cut_short", "works")
 
     def __init__(self) -> None:
-        self.is_under_way = False
+        self.is_under_way = self.was_cut_short = False
         self.steps_taken = 0
+        self.works = 0
+
+    @property
+    def is_soon_over(self) -> bool:
+        """Whether the request is at work only as others waited: a client that sends no more is answered still."""
+        return self.was_cut_short and self.works > 0 and self.steps_taken < STEPS_OF_VERY_LONG
 
 
 class Client(Protocol):
@@ -50,6 +60,9 @@ class Client(Protocol):
     def is_gone(self) -> bool:
         """Whether nobody does any more."""
 
+    def no_more_soon(self) -> None:
+        """The request is no longer `Progress.is_soon_over`."""
+
 
 class Runner(Protocol):
     """What runs an action that is not part of a request. `Engine` implements it."""
@@ -61,18 +74,15 @@ class Runner(Protocol):
 class Work:
     """What is left to do of one request. `steps` answers it at its end, and raises nothing."""
 
-    __slots__ = ("_call", "_client", "_must_finish", "_steps")
+    __slots__ = ("_call", "_client", "_must_finish", "_steps", "progress")
 
     def __init__(self, client: Client, call: "Call", steps: "Generator[None, None, None]", must_finish: bool) -> None:
         self._client = client
         self._call = call
         self._steps = steps
         self._must_finish = must_finish
-
-    @property
-    def progress(self) -> Progress:
-        """That of its request."""
-        return self._client.progress
+        self.progress = client.progress  # of its request
+        self.progress.works += 1
 
     @property
     def line(self) -> Line | None:
@@ -82,19 +92,28 @@ class Work:
     def end(self) -> None:
         """Take no step any more, whatever is left."""
         self._steps.close()
+        self._is_over()
 
     def step(self, now: Instant) -> bool:
         """Take one step. False when it was the last, or nobody waits for the answer any more."""
         if self._client.is_gone and not self._must_finish:
-            self._steps.close()
+            self.end()
             return False
         self._call.now = now
-        self._client.progress.steps_taken += 1
+        self.progress.steps_taken += 1
+        if self.progress.steps_taken == STEPS_OF_VERY_LONG:
+            self._client.no_more_soon()
         try:
             next(self._steps)
         except StopIteration:
+            self._is_over()
             return False
         return True
+
+    def _is_over(self) -> None:
+        self.progress.works -= 1
+        if not self.progress.works:
+            self._client.no_more_soon()
 
 
 class WorksInLine:

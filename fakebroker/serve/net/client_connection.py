@@ -313,7 +313,8 @@ class ClientConnection(BlockableLink):
     def _is_done(self) -> bool:
         """Whether there is nothing more to read, to do and to send."""
         connection = self._connection
-        is_ending = connection.close_reason is not None or (self._state is HALF_CLOSED and not connection.wants_turn)
+        is_idle = not connection.wants_turn and not connection.progress.is_soon_over
+        is_ending = connection.close_reason is not None or (self._state is HALF_CLOSED and is_idle)
         return is_ending and not self._unsent and self._blocked is None
 
     def _update_flow_control(self) -> None:
@@ -349,7 +350,9 @@ class ClientConnection(BlockableLink):
 
     def _waits_for_answer(self) -> bool:
         """Whether a request is parked, perhaps for days, and nothing else keeps the client."""
-        return self._connection.is_parked and not self._unsent and self._blocked is None
+        connection = self._connection
+        is_parked = connection.is_parked and not connection.progress.is_soon_over
+        return is_parked and not self._unsent and self._blocked is None
 
     def _left_while_waiting(self) -> None:
         """The client of a parked request has closed the connection. What it sent behind that request is not read."""

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fakebroker.broker.engine.authorization import access
-from fakebroker.broker.engine.engine import MOST_UNDER_WAY, STEPS_OF_VERY_LONG
-from fakebroker.broker.engine.work import Work
+from fakebroker.broker.engine.engine import MOST_UNDER_WAY
+from fakebroker.broker.engine.work import STEPS_OF_VERY_LONG, Work
 from fakebroker.protocol.pace import FIRST_STEP_S, STEP_S
 from fakebroker.protocol.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic

@@ -1,10 +1,15 @@
 """What becomes of long work when the broker is stopped or reset, or its client leaves."""
 
+import itertools
+
 import pytest
 
+from fakebroker.broker.engine.work import STEPS_OF_VERY_LONG
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import FIRST_STEP_S
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.testing.broker import FakeBroker
+from tests.serve.net.test_client_connection import Desk, Wire
 from tests.serve.net.test_server import connect, correlation_id, read_frame
 from tests.support.frames import request
 from tests.support.small_steps import make_steps_smaller
@@ -114,3 +119,39 @@ def test_an_error_amid_long_work_leaves_nobody_waiting(monkeypatch: pytest.Monke
             broker._call(server._schedule_work)
             assert correlation_id(read_frame(client)) == 7
         assert failures
+
+
+def asked_and_left(is_late: bool, *partitions: int) -> tuple[Desk, Wire]:
+    """A client has asked for all topics and sends no more; each look at the stopwatch takes a first step's time."""
+    desk, looks = Desk(), itertools.count()
+    for number, count in enumerate(partitions):
+        desk.lab.cluster.topics.create(f"t{number}", count)
+    desk.lab.cluster.timers.passes.stopwatch = lambda: FIRST_STEP_S * next(looks)
+    desk.lab.engine.set_late(is_late=is_late)
+    _, wire = desk.client()
+    desk.arrive(wire, request("Metadata", 9, 7, topics=None), b"")
+    return desk, wire
+
+
+@pytest.mark.parametrize("is_late", [True, False])
+def test_a_client_that_sends_no_more_is_answered(is_late: bool) -> None:
+    """Also where the first step of its request was cut short, as others waited."""
+    desk, wire = asked_and_left(is_late, 190)
+    assert bool(desk.lab.engine.works) is is_late
+    while desk.lab.engine.works:
+        desk.turn_loop()
+    desk.turn_loop()
+    assert (wire.answers, wire.is_closed) == ([7], True)
+    desk.end()
+
+
+def test_a_client_that_leaves_amid_very_long_work_is_not_waited_for() -> None:
+    """Its request was cut short, too, but has taken very many steps since."""
+    desk, wire = asked_and_left(True, *[9_000] * 4)
+    steps = 0
+    while desk.lab.engine.works and not wire.is_closed:
+        desk.turn_loop()
+        steps += 1
+    assert (wire.answers, wire.is_closed) == ([], True)
+    assert steps <= STEPS_OF_VERY_LONG + 5
+    desk.end()
