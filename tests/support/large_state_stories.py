@@ -177,6 +177,21 @@ class ShareReader:
         assert codes == {0}
 
 
+def waiting_share_fetches(world: World) -> None:
+    """Very many clients, of a share group each, whose ShareFetches wait for the same record, and get it."""
+    clients = [world.client() for _ in range(world.entries)]
+    for number, client in enumerate(clients):
+        group_id = f"g{number}"
+        world.ask(client, "AlterShareGroupOffsets", "of one", FIRST, group_id=group_id, start_offset=0)
+        fields = {"share_session_epoch": 0, "max_wait_ms": 500, "min_bytes": 1, "max_bytes": 1_000, "max_records": 1}
+        fields |= {"group_id": group_id, "acknowledgement_batches": []}
+        assert world.ask(client, "ShareFetch", "waits", FIRST, **fields) is None
+    world.wait("share partitions are loaded", 1)
+    world.ask(world.client(), "Produce", "wakes many ShareFetches", FIRST)
+    answers = [client.answer("ShareFetch", world.newest("ShareFetch")) for client in clients]
+    assert [len(part.acquired_records) for answer in answers for part in parts_of(answer)] == [1] * world.entries
+
+
 def share_session(world: World) -> None:
     """A session of all partitions: opened, continued, woken; records are acquired, acknowledged, locked too long."""
     reader, other = ShareReader(world), world.client()
@@ -383,6 +398,7 @@ OF_PARTITIONS: tuple[Story, ...] = (
 )  # fmt: skip
 OF_OTHERS: tuple[Story, ...] = (
     many_groups, waiting_fetches, members_of("Consumer"), members_of("Share"), classic_members, many_transactions,
+    waiting_share_fetches,
 )  # fmt: skip
 
 

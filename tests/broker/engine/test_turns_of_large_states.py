@@ -36,6 +36,7 @@ FEWER: dict[tuple[str, str], tuple[int, str]] = {
     ("AlterShareGroupOffsets", "many topics"): (40_000, "topics fit into a record of the log of groups"),
     ("a classic group with many members", ""): (10_000, "members, each of which has a connection"),
     ("Produce, wakes many Fetches", ""): (10_000, "clients wait, each of which has a connection"),
+    ("Produce, wakes many ShareFetches", ""): (10_000, "clients wait, each of which has a connection"),
     ("the time of many Fetches is up", ""): (10_000, "clients wait, each of which has a connection"),
     ("StreamsGroup", "many topics"): (20_000, "parts may be in a topology"),
 }

@@ -58,6 +58,7 @@ class FetchedRecords(NamedTuple):
 
 
 PARTITIONS_PER_STEP: Final = 500
+COST_OF_PARTITION: Final = 5  # see long_passes.TURN_COST
 _AT_ONCE: Final = 1 << 62  # bytes, in place of a size: the fetch is answered, however much it wants
 
 Answer = Callable[[dict[TopicIdPartition, FetchedRecords], Instant], None]
@@ -92,7 +93,7 @@ class ShareFetch:
         self._size_bytes = 0  # of all of them
         self._measured_by: object = None  # the settings of the group that count
         self._deadline = Deadline(self._time_is_up, self)
-        self._has_begun = self._is_over = False
+        self._has_begun = self._is_over = self._is_stopped = False
         self._passes = self._node.cluster.timers.passes
 
     def begin(self, now: Instant) -> None:
@@ -126,6 +127,7 @@ class ShareFetch:
 
     def stop(self) -> None:
         """Stop waiting for good; nothing is answered any more."""
+        self._is_stopped = True
         self._end()
         for share_partition in self._loaded.values():
             self._leave(share_partition)
@@ -215,10 +217,18 @@ class ShareFetch:
         return min(log.readable_bytes(offset, end), self._params.max_bytes)
 
     def _complete(self, now: Instant) -> None:
-        """Acquire what there is, answer, and let others look at what remains."""
+        """Acquire what there is, answer, and let others look at what remains.
+
+        One record may end the waits of very many: they are not all answered in the turn that brought it.
+        """
         if not self._is_over:
             self._end()
+            self._passes.now_or_later(self._begin_to_complete, now)
+
+    def _begin_to_complete(self, now: Instant) -> None:
+        if not self._is_stopped:
             self._passes.begin(self._complete_in_steps(), lambda _nothing, _now: None, now)
+            self._passes.spend(COST_OF_PARTITION * len(self._loaded))
 
     def _complete_in_steps(self) -> Generator[None, None, None]:
         acquirable, pace = list[tuple[TopicIdPartition, SharePartition]](), self._passes.pace(PARTITIONS_PER_STEP)
