@@ -39,7 +39,7 @@ def _hash_code(key: Key) -> int:
     return (bits >> 32 ^ bits) & 0xFFFFFFFF
 
 
-_known_hash_code = lru_cache(maxsize=1 << 14)(_hash_code)  # the same members and topics come with every assignment
+_known_hash_code = lru_cache(maxsize=1 << 16)(_hash_code)  # the same members and topics come with every assignment
 
 
 class JavaHashMap(dict[K, V], Generic[K, V]):

@@ -241,7 +241,7 @@ class GroupStep:
         goal = Goal(
             self._assignment_epoch,
             self._target_of(member_id),
-            frozenset(TopicIds(self._patterns, self.group.host.topics).of(member.metadata)),
+            TopicIds(self._patterns, self.group.host.topics).set_of(member.metadata),
             lambda topic_id, partition: self._is_taken(topic_id, partition, member_id),
             owned,
             subscription_changed,

@@ -53,13 +53,14 @@ def resolved_ms(patterns: Mapping[str, ResolvedPattern]) -> int:
 class PatternResolver:
     """Resolves the patterns of one group, one resolution at a time."""
 
-    __slots__ = ("_group", "_running", "_seen_creation", "_steps")
+    __slots__ = ("_failed_ms", "_group", "_running", "_seen_creation", "_steps")
 
     def __init__(self, group: "StoredGroup") -> None:
         self._group = group
         self._running: Deadline | None = None
         self._steps: Generator[None, None, dict[str, tuple[str, ...]]] | None = None
         self._seen_creation = group.host.topics.last_creation
+        self._failed_ms = NEVER_MS  # when what was found could not be stored (wall time)
 
     def start_if_due(self, last_ms: int, now: Instant, may_describe: Callable[[str], bool] | None = None) -> None:
         """After a heartbeat in a group with patterns: start a resolution of all of them if one is due (CGX-4).
@@ -69,7 +70,7 @@ class PatternResolver:
         `last_ms` is `resolved_ms` of the group's patterns as they were before the heartbeat. The work is done after the
         answer, in turns if it takes many steps (`LongPasses`).
         """
-        if self._running is not None or now.wall_ms <= last_ms + SHORTEST_PAUSE_MS:
+        if self._running is not None or now.wall_ms <= max(last_ms, self._failed_ms) + SHORTEST_PAUSE_MS:
             return
         group = self._group
         is_unresolved = len(group.patterns) < len(group.subscriptions.patterns)
@@ -106,7 +107,7 @@ class PatternResolver:
         """Store what was found of the patterns that are still used; other topics bump the group epoch (CGB-7, CGX-3).
 
         So do topics of a pattern that somebody gave up for another, which bumped nothing then (CGX-5). What cannot be
-        stored now is looked for again with a later heartbeat.
+        stored now is looked for again with a later heartbeat: as it takes long, not with the next one, as in Kafka.
         """
         group = self._group
         resolved = {
@@ -114,7 +115,10 @@ class PatternResolver:
             for pattern, topics in found.items()
             if pattern in group.subscriptions.patterns
         }
-        if not resolved or not is_storable(group.host, found.values()):
+        if not resolved:
+            return
+        if not is_storable(group.host, found.values()):
+            self._failed_ms = now.wall_ms
             return
         changed = [pattern for pattern, new in resolved.items() if new.topics != _topics_of(group, pattern)]
         group.try_to_write(self._records(resolved, is_changed=bool(changed)), now, _reason(changed))

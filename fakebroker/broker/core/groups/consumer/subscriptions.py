@@ -73,11 +73,18 @@ class TopicIds:
             self._known[key] = found
         return found
 
+    def set_of(self, metadata: MemberMetadata) -> frozenset[bytes]:
+        """The same in no order, which is all that a reconciliation needs: to find Java's takes ten times as long."""
+        found = (self._topics.get(name) for name in self._names_of(metadata))
+        return frozenset(topic.id for topic in found if topic is not None)
+
     def missing_of(self, metadata: MemberMetadata) -> int:
         """How many topics that it subscribes to do not exist."""
+        return len(dict.fromkeys(self._names_of(metadata))) - len(self.of(metadata))
+
+    def _names_of(self, metadata: MemberMetadata) -> tuple[str, ...]:
         resolved = self._patterns.get(metadata.pattern)
-        names = dict.fromkeys(metadata.topic_names if resolved is None else (*metadata.topic_names, *resolved.topics))
-        return len(names) - len(self.of(metadata))
+        return metadata.topic_names if resolved is None else (*metadata.topic_names, *resolved.topics)
 
     def partition_counts(self) -> Mapping[bytes, int]:
         """The number of partitions of each topic that was asked for."""

@@ -16,12 +16,13 @@ _VERSION = b"\0"
 
 def metadata_hash_of(names: Collection[str], topics: "Topics") -> int:
     """The hash of the existing ones of these topics; 0 if none exists (CGB-4)."""
-    found = (topics.get(name) for name in sorted(names))
-    return group_hash({topic.name: _hash_of(topic) for topic in found if topic is not None})
+    found = [topic for name in sorted(names) if (topic := topics.get(name)) is not None]
+    nodes = found[0].cluster.nodes.values() if found else ()
+    racks = {node.id: rack for node in nodes if (rack := node.rack) is not None}
+    return group_hash({topic.name: _hash_of(topic, racks) for topic in found})
 
 
-def _hash_of(topic: "Topic") -> int:
-    racks = {node.id: rack for node in topic.cluster.nodes.values() if (rack := node.rack) is not None}
+def _hash_of(topic: "Topic", racks: Mapping[int, str]) -> int:
     if not racks:
         return _hash_without_racks(topic.name, topic.id, len(topic.partitions))
     of_partitions = [

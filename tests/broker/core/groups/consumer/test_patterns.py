@@ -395,3 +395,26 @@ def test_names_that_are_too_long_to_store_are_not_worked_on(monkeypatch: pytest.
     lab.send("m1", lab.group.members["m1"].epoch)
     lab.wait(0)
     assert (topics_of(lab), made) == (stored, [])
+
+
+@pytest.mark.rules("CGX-4")
+def test_what_cannot_be_stored_is_not_worked_on_with_each_heartbeat() -> None:
+    """The next resolution is begun as late as if this one had been stored."""
+    lab = lab_with(*("t" * 200 + str(number) for number in range(30)))
+    offsets_topic = lab.cluster.topics.internal("__consumer_offsets")
+    offsets_topic.config.replace({"max.message.bytes": "3000"})
+    join(lab, "m1", "t{2,}.*")
+
+    def works() -> bool:
+        lab.send("m1", lab.group.members["m1"].epoch)
+        return calls_of(lambda: lab.wait(0)) > 1_000
+
+    assert not works()
+    lab.wait(SHORTEST_PAUSE_MS)
+    assert not works()
+    lab.wait(1)
+    assert works()
+    offsets_topic.config.replace({"max.message.bytes": "30000"})
+    lab.wait(SHORTEST_PAUSE_MS + 1)
+    assert works()
+    assert len(topics_of(lab)["t{2,}.*"]) == 30
