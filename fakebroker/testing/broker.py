@@ -156,6 +156,7 @@ class _Broker(BrokerBase):
             self._server.call_soon(self._tell_more)
 
     async def _serve(self) -> None:
+        self._tells_more = False  # a turn that was to come on another loop never came, as in a forked child
         await self._server.serve(self._engine)
         self._ring.begin(self._engine.beginning)
 

@@ -192,8 +192,8 @@ class Connection:
         self.engine.begin(Work(self, call, answer_in_steps(self, call, steps), must_finish))
 
     def read(self, call: Call, steps: Steps[Any], handle: Callable[[Call, Any], Any]) -> None:
-        """The request in work comes in a long frame: read it in steps, then let `handle` have it."""
-        self.work(call, self._read(call, steps, handle), must_finish=True)
+        """The request comes in a long frame: read it in steps, then let `handle` have it if the node's process lives."""
+        self.work(call, self._read(call, steps, handle, call.node.incarnation), must_finish=True)
 
     def watch(self, call: Call, callback: Callable[[Instant], None]) -> None:
         """Run `callback` if the connection goes away before `call` is answered."""
@@ -265,9 +265,9 @@ class Connection:
         """The request in work is not `Progress.is_soon_over` any more: the driver may have waited for that."""
         self.engine.to_flush[self] = None
 
-    def _read(self, call: Call, steps: Steps[Any], handle: Callable[[Call, Any], Any]) -> Steps[Any]:
+    def _read(self, call: Call, steps: Steps[Any], handle: Callable[[Call, Any], Any], incarnation: int) -> Steps[Any]:
         self.request = request = yield from steps
-        return handle(call, request)
+        return handle(call, request) if call.node.incarnation == incarnation else None
 
     def mark_answered(self, call: Call) -> None:
         """Nobody may answer the request in work any more. Raises RuntimeError if it was answered before."""

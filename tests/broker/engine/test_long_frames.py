@@ -107,3 +107,30 @@ def test_a_handler_that_fails_for_a_long_frame(lab: SimEngine, monkeypatch: pyte
     assert len(answer.topics) == 6_000
     assert client.ask("ApiVersions", 0).error_code == 0
     assert [type(error) for error in lab.engine.errors] == [ZeroDivisionError]
+
+
+def test_what_a_killed_broker_had_not_read_is_not_done() -> None:
+    """Not by its next process either; what a living one has begun to read is done although the client has gone."""
+    assert records_of_client_that_left(is_killed=False) == 1
+    assert records_of_client_that_left(is_killed=True) == 0
+
+
+def records_of_client_that_left(*, is_killed: bool) -> int:
+    lab = SimEngine()
+    lab.cluster.topics.create("t", 1)
+    batch = build_batch([Record(0, 1_700_000_000_000, b"k", b"v")])
+    data = [PartitionProduceData(index=0, records=batch)]
+    others = [PartitionProduceData(index=number) for number in range(200_000)]
+    topics = [TopicProduceData(name="t", partition_data=data), TopicProduceData(name="u", partition_data=others)]
+    connection, now = lab.client().socket.connection, lab.network.now
+    connection.receive(request("Produce", 9, acks=-1, topic_data=topics), now)
+    connection.resume(now)
+    assert connection.is_parked
+    connection.closed(now)
+    if is_killed:
+        lab.cluster.kill_node(1, now)
+        lab.cluster.start_node(1, now)
+    while lab.engine.works:
+        lab.engine.step(now)
+    assert lab.engine.errors == []
+    return end_of(lab)
