@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from fakebroker.broker.core.groups.streams.streams_group import StreamsGroup
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.wire.messages import fetch as fetch_messages
-from fakebroker.protocol.wire.messages import share_acknowledge, share_fetch
+from fakebroker.protocol.wire.messages import incremental_alter_configs, share_acknowledge, share_fetch
 from fakebroker.protocol.wire.messages import streams_group_heartbeat as streams_messages
 from tests.support.engine import Client
 from tests.support.frames import JOIN
@@ -291,11 +292,40 @@ def streams_group(world: World) -> None:
     heartbeat(1, 0, "first", **joins)
     world.wait("the initial delay of a streams group is over", 4_000)
     tasks = heartbeat(1, 1, "gets tasks").active_tasks
+    world.wait("a long target is computed", 1)
+    tasks = tasks or heartbeat(1, 1, "gets tasks").active_tasks
     assert sum(len(each.partitions) for each in tasks) == world.entries
     heartbeat(2, 0, "second", **joins)
     heartbeat(1, 2, "revokes")
     world.ask(client, "StreamsGroupDescribe", "of many tasks")
     world.wait("members of a streams group are fenced", 10 * TIMEOUT_MS)
+
+
+def standby_tasks(world: World) -> None:
+    """Three members of a streams group, each of which has a task or a standby for each partition."""
+    cluster, client = world.lab.cluster, world.client()
+    cluster.topics.create("c", max(len(topic.partitions) for topic in world.topics), 1)
+    configs = [incremental_alter_configs.AlterableConfig(name="streams.num.standby.replicas", config_operation=0, value="2")]
+    resource = incremental_alter_configs.AlterConfigsResource(resource_type=GROUP_RESOURCE, resource_name="g", configs=configs)
+    world.ask(client, "IncrementalAlterConfigs", "standbys", resources=[resource])
+    parts = [
+        streams_messages.Subtopology(
+            subtopology_id=name,
+            source_topics=[name],
+            state_changelog_topics=[streams_messages.TopicInfo(name="c", partitions=0, replication_factor=1)],
+        )
+        for name in names(world)
+    ]
+    joins: dict[str, Any] = {"topology": streams_messages.Topology(epoch=1, subtopologies=parts)}
+    joins |= {"active_tasks": [], "standby_tasks": [], "warmup_tasks": [], "member_epoch": 0}
+    for member in range(3):
+        fields = {**joins, "member_id": MEMBER.format(member), "process_id": f"p{member}"}
+        assert world.ask(client, "StreamsGroupHeartbeat", "joins", NULL, **fields).error_code == 0
+    world.wait("tasks and standbys are assigned", 4_000)
+    group = cluster.nodes[1].coordinator.shard("g", world.lab.engine.now).group("g")
+    assert isinstance(group, StreamsGroup)
+    target = group.target
+    assert [sum(map(len, each)) for each in target.values()] == [world.entries] * 3
 
 
 def many_groups(world: World) -> None:
@@ -394,7 +424,7 @@ def many_transactions(world: World) -> None:
 
 OF_PARTITIONS: tuple[Story, ...] = (
     fetch_sessions, fetch_sessions_of_unknown, records, share_offsets, share_session, share_session_ends, offsets,
-    consumer_group, streams_group, transaction,
+    consumer_group, streams_group, standby_tasks, transaction,
 )  # fmt: skip
 OF_OTHERS: tuple[Story, ...] = (
     many_groups, waiting_fetches, members_of("Consumer"), members_of("Share"), classic_members, many_transactions,

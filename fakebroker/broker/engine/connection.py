@@ -192,7 +192,7 @@ class Connection:
         self.engine.begin(Work(self, call, answer_in_steps(self, call, steps), must_finish))
 
     def read(self, call: Call, steps: Steps[Any], handle: Callable[[Call, Any], Any]) -> None:
-        """The request comes in a long frame: read it in steps, then let `handle` have it if the node's process lives."""
+        """The request comes in a long frame: read it in steps, then let `handle` have it if the node still lives."""
         self.work(call, self._read(call, steps, handle, call.node.incarnation), must_finish=True)
 
     def watch(self, call: Call, callback: Callable[[Instant], None]) -> None:
@@ -284,7 +284,7 @@ class Connection:
 
     def renew_call(self) -> None:
         """The call of the request in work is used up: the next requests get a new one."""
-        self.call = self._new_call(self.call)
+        self.call.unsent, self.call = None, self._new_call(self.call)
 
     def unpark(self, call: Call) -> None:
         """The request in work is done; the driver may go on with the next."""
@@ -497,4 +497,4 @@ class Connection:
         self.state = state
 
     def _drop_request(self) -> None:
-        self.frame, self.request = b"", None
+        self.frame, self.request, self.call.unsent = b"", None, None

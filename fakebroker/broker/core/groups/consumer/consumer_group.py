@@ -3,7 +3,7 @@
 What a request does to it is in `heartbeat.py`, `leaving.py` and `group_step.py`. Kafka: `ConsumerGroup`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import partial
 
 from fakebroker.broker.core.groups.classic.messages import AnswerJoin, AnswerSync, JoinRequest, Leaver, SyncRequest
@@ -11,11 +11,14 @@ from fakebroker.broker.core.groups.consumer.member import ConsumerMember
 from fakebroker.broker.core.groups.consumer.patterns import PatternResolver
 from fakebroker.broker.core.groups.consumer.stored_group import StoredGroup
 from fakebroker.broker.core.groups.host import GroupsHost
+from fakebroker.broker.core.groups.modern.assignments import ComputedTarget
 from fakebroker.broker.core.groups.modern.config import group_config_int
+from fakebroker.broker.core.groups.modern.long_target import LongTarget
 from fakebroker.broker.core.groups.modern.member_timers import MemberTimers
 from fakebroker.broker.core.groups.modern.modern_group import RETRY_MS
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 
 
 class ConsumerGroup(StoredGroup):
@@ -24,6 +27,7 @@ class ConsumerGroup(StoredGroup):
     def __init__(self, group_id: str, host: GroupsHost, now: Instant) -> None:
         super().__init__(group_id, host, now)
         self.resolver = PatternResolver(self)
+        self._long_target: LongTarget[ComputedTarget] | None = None  # made when it is needed
         self.sync_timers = MemberTimers(self.mono, self)  # of classic members
 
     # -- timers --------------------------------------------------------------------------------------------------------
@@ -59,6 +63,8 @@ class ConsumerGroup(StoredGroup):
         """Disarm every timer for good."""
         super().end_timers()
         self.resolver.end()
+        if self._long_target is not None:
+            self._long_target.end()
         self.sync_timers.end_all()
 
     def remove_member(self, member_id: str, now: Instant, reason: str) -> None:
@@ -66,6 +72,27 @@ class ConsumerGroup(StoredGroup):
         from fakebroker.broker.core.groups.consumer.leaving import remove_members
 
         remove_members(self, [member_id], now, reason)
+
+    # -- targets -------------------------------------------------------------------------------------------------------
+
+    @property
+    def long_target(self) -> LongTarget[ComputedTarget]:
+        """What computes targets that take long."""
+        if self._long_target is None:
+            self._long_target = LongTarget(self, self._compute_target, self._store_target)
+        return self._long_target
+
+    def _compute_target(self, pace: Pace, now: Instant) -> Generator[None, None, ComputedTarget]:
+        from fakebroker.broker.core.groups.consumer.group_step import GroupStep
+
+        return GroupStep(self, now).compute_target(next(iter(self.members)), pace)
+
+    def _store_target(self, computed: ComputedTarget, now: Instant) -> None:
+        from fakebroker.broker.core.groups.consumer.group_step import GroupStep
+
+        step = GroupStep(self, now)
+        step.set_target(computed)
+        step.write("its target assignment was computed")
 
     def _remove_late(self, timers: MemberTimers, member_id: str, reason: str, now: Instant) -> None:
         """A classic member did not send what it had to in time; `timers` are those that noticed."""

@@ -5,7 +5,7 @@ written, all at once. The order of the methods is that of a heartbeat (CGE-1). J
 same steps. Kafka: the second half of `GroupMetadataManager.consumerGroupHeartbeat`, `TargetAssignmentBuilder`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.events import AssignmentComputed
@@ -21,6 +21,7 @@ from fakebroker.broker.core.groups.modern.assignments import (
     Assignment,
     AssignorGroup,
     AssignorMember,
+    ComputedTarget,
     closed,
     is_homogeneous,
     members_in_order,
@@ -29,8 +30,10 @@ from fakebroker.broker.core.groups.modern.assignments import (
 )
 from fakebroker.broker.core.groups.modern.config import group_config_int
 from fakebroker.broker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed
+from fakebroker.broker.core.groups.modern.long_target import is_long
 from fakebroker.broker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import AT_ONCE, Pace, finished
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.groups.consumer.consumer_group import ConsumerGroup
@@ -65,6 +68,7 @@ class GroupStep:
         self._reconciled: list[str] = []  # members whose current assignment the step changes
         self._assignment_epoch = group.assignment_epoch
         self._computed: AssignmentComputed | None = None
+        self._is_target_put_off = False
 
     # -- members -------------------------------------------------------------------------------------------------------
 
@@ -176,43 +180,66 @@ class GroupStep:
         interval_ms = (
             0 if is_due else group_config_int(self.group.host, self.group.group_id, "consumer.assignment.interval.ms")
         )
-        if not is_target_due(self.group, self.group_epoch, interval_ms, self.now):
+        if not is_target_due(self.group, self.group_epoch, interval_ms, self.now) or self._puts_off_target():
             instance_id = self.expect(joined).instance_id
             if instance_id is not None and self.group.static_member(instance_id) is None:
                 self._targets[joined] = NOTHING  # Kafka looks the target up by the instance id (CGS-7)
             return
-        spec, assignor = self._assignor_group(joined)
-        computed = ASSIGNORS[assignor](spec)
-        for member_id, member in spec.members.items():
-            target = computed[member_id]
-            if member_id not in self.group.target or not same_partitions(target, member.previous):
+        self.set_target(finished(self.compute_target(joined, AT_ONCE)))
+
+    def _puts_off_target(self) -> bool:
+        """Whether the target is so large that it is computed after the heartbeat, in steps (`LongTarget`).
+
+        Raises KafkaError if that has been done, and it is too large to be stored.
+        """
+        group, resolved = self.group, self._patterns
+        named = [len(each.metadata.topic_names) for each in group.members.values()]
+        matched = [
+            count * len(resolved[pattern].topics)
+            for pattern, count in self._subscriptions.patterns.items()
+            if pattern in resolved
+        ]
+        topics = (group.host.topics.get(name) for name in self._subscriptions.topics(resolved))
+        partitions = sum(len(topic.partitions) for topic in topics if topic is not None)
+        self._is_target_put_off = is_long(partitions, sum(named) + sum(matched))
+        if self._is_target_put_off:
+            group.long_target.check(self.group_epoch)
+        return self._is_target_put_off
+
+    def compute_target(self, joined: str, pace: Pace) -> Generator[None, None, ComputedTarget]:
+        """The target assignment of the group as it will be, in steps; `joined` may be any member."""
+        order = members_in_order(self.group.members.in_order(), joined, self._replaced)
+        members = {member_id: member for member_id in order if (member := self.member(member_id)) is not None}
+        assignor = self._assignor_for(joined)
+        spec = yield from self._assignor_group(members, pace)
+        return ComputedTarget(assignor, spec.members, (yield from ASSIGNORS[assignor](spec, pace)))
+
+    def set_target(self, computed: ComputedTarget) -> None:
+        """The members shall have what was computed for the group as it will be."""
+        group = self.group
+        for member_id, member in computed.members.items():
+            target = computed.targets[member_id]
+            if member_id not in group.target or not same_partitions(target, member.previous):
                 if target is member.previous:  # of the static member whose place it takes
                     target = closed(opened(target))
                 self._targets[member_id] = target
-                self.records.append(records.target_record(self.group.group_id, member_id, target))
+                self.records.append(records.target_record(group.group_id, member_id, target))
         self._assignment_epoch = self.group_epoch
-        self.records.append(records.target_metadata_record(self.group.group_id, self.group_epoch, self.now.wall_ms))
-        self._computed = AssignmentComputed(self.group.group_id, self.group_epoch, assignor, len(spec.members))
+        self.records.append(records.target_metadata_record(group.group_id, self.group_epoch, self.now.wall_ms))
+        self._computed = AssignmentComputed(group.group_id, self.group_epoch, computed.assignor, len(computed.members))
 
-    def _assignor_group(self, joined: str) -> tuple[AssignorGroup, str]:
-        """The input of the assignor, and which assignor it is."""
-        order = members_in_order(self.group.members.in_order(), joined, self._replaced)
-        members = {member_id: member for member_id in order if (member := self.member(member_id)) is not None}
-        topics = TopicIds(self._patterns, self.group.host.topics)
-        spec = AssignorGroup(
-            {
-                member_id: AssignorMember(
-                    topics.of(member.metadata),
-                    self._target_of(member_id),
-                    member.instance_id,
-                    topics.missing_of(member.metadata),
-                )
-                for member_id, member in members.items()
-            },
-            topics.partition_counts(),
-            self._is_homogeneous(members),
-        )
-        return spec, self._assignor_for(joined)
+    def _assignor_group(
+        self, members: Mapping[str, ConsumerMember], pace: Pace
+    ) -> Generator[None, None, AssignorGroup]:
+        """The input of the assignor."""
+        topics, asked = TopicIds(self._patterns, self.group.host.topics), dict[str, AssignorMember]()
+        is_alike = self._is_homogeneous(members)
+        for member_id, member in members.items():
+            topic_ids, missing = topics.of(member.metadata), topics.missing_of(member.metadata)
+            asked[member_id] = AssignorMember(topic_ids, self._target_of(member_id), member.instance_id, missing)
+            if pace.is_over(len(topic_ids) + missing):
+                yield
+        return AssignorGroup(asked, topics.partition_counts(), is_alike)
 
     def _is_homogeneous(self, members: Mapping[str, ConsumerMember]) -> bool:
         """Whether all want the same: of the members as they will be if this step has looked at the topics.
@@ -270,10 +297,12 @@ class GroupStep:
         """
         if not self.records:
             self.group.seen_changes = self._seen_changes
+            self._compute_later(self.group)
             return self.group
         before = {member_id: self.group.members.get(member_id) for member_id in self.members}
         stored = self.group.write(self.records, self.now, reason)
         stored.seen_changes = self._seen_changes
+        self._compute_later(stored)
         if self._computed is not None:
             stored.host.emit(self._computed)
         for member_id, member in self.members.items():
@@ -282,3 +311,7 @@ class GroupStep:
             if (member := self.members[member_id]) is not None and not member.is_classic:
                 stored.watch_revocation(member, self.now)
         return stored
+
+    def _compute_later(self, stored: "ConsumerGroup") -> None:
+        if self._is_target_put_off:
+            stored.long_target.start(self.now)

@@ -41,6 +41,14 @@ class AssignorGroup(NamedTuple):
     assignable: Mapping[bytes, Collection[int]] | None = None
 
 
+class ComputedTarget(NamedTuple):
+    """What each member of a group shall have (`targets`), by which assignor, and what that went by."""
+
+    assignor: str
+    members: Mapping[str, AssignorMember]
+    targets: Mapping[str, Assignment]
+
+
 Assignor = Callable[[AssignorGroup], dict[str, Assignment]]
 """Gives every member its target, in the order of `members`, which is that of the records of type 7 (CGB-1).
 

@@ -56,6 +56,8 @@ def _join_or_go_on(shard: ShareGroupHost, request: HeartbeatRequest, now: Instan
     group.renew_session(request.member_id, now)
     if step.target is not None:
         group.host.emit(AssignmentComputed(group.group_id, step.epoch, ASSIGNOR_NAME, len(group.members)))
+    if step.is_target_put_off:
+        group.long_target.start(now)
     begin_initialization(shard, group, step.to_initialize, now)
     current = group.members[request.member_id].current
     sends_assignment = joins or request.topic_names is not None

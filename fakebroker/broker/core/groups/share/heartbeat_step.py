@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.groups.modern.assignments import Assignment
 from fakebroker.broker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed
+from fakebroker.broker.core.groups.modern.long_target import is_long
 from fakebroker.broker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.broker.core.groups.share import records
 from fakebroker.broker.core.groups.share.assignment import new_target, reconciled, target_records
@@ -11,6 +12,7 @@ from fakebroker.broker.core.groups.share.member import ShareMember
 from fakebroker.broker.core.groups.share.share_group import ShareGroup
 from fakebroker.broker.core.groups.share.state_partitions import Partitions
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import AT_ONCE, finished
 
 if TYPE_CHECKING:
     from fakebroker.protocol.records.group_records import GroupRecord
@@ -20,7 +22,8 @@ class HeartbeatStep:
     """The step of one heartbeat. `before` and `after` are the member before it, and with its new metadata.
 
     `epoch` is the group epoch after the step and `reason` why it is another one; `target` is the new target assignment
-    if one was computed; `to_initialize` are the share partitions whose state is to be asked for now.
+    if one was computed, `is_target_put_off` says that one is to be computed after the heartbeat, as it takes long
+    (`LongTarget`); `to_initialize` are the share partitions whose state is to be asked for now.
     """
 
     def __init__(self, group: ShareGroup, before: ShareMember, after: ShareMember) -> None:
@@ -30,6 +33,7 @@ class HeartbeatStep:
         self.epoch = group.group_epoch
         self.reason = ""
         self.target: dict[str, Assignment] | None = None
+        self.is_target_put_off = False
         self.to_initialize: Partitions = {}
         self.changed_topics = before.topic_names != after.topic_names
 
@@ -70,14 +74,28 @@ class HeartbeatStep:
         group, member = self.group, self.after
         made: list[GroupRecord] = []
         epoch, target = group.assignment_epoch, group.target_of(member.member_id)
-        if is_target_due(group, self.epoch, group.config_ms("share.assignment.interval.ms"), now):
-            self.target = new_target(group, member)
+        interval_ms = group.config_ms("share.assignment.interval.ms")
+        if is_target_due(group, self.epoch, interval_ms, now) and not self._puts_off_target():
+            self.target = finished(new_target(group, member, AT_ONCE))
             epoch, target = self.epoch, self.target[member.member_id]
             made += target_records(group, self.target, epoch, now)
         current = reconciled(member, epoch, target, group.host.topics, changed_topics=self.changed_topics)
         if current != member.current:
             made.append(records.current_assignment_record(group.group_id, member.member_id, current))
         return made
+
+    def _puts_off_target(self) -> bool:
+        """Whether a target takes so long that it is not computed now.
+
+        Raises KafkaError if that has been done, and it is too large to be stored.
+        """
+        group = self.group
+        names = sum(len(each.topic_names) for each in (*group.members.values(), self.after))
+        topics = (group.host.topics.get(name) for name in self._topic_names())
+        self.is_target_put_off = is_long(sum(len(each.partitions) for each in topics if each is not None), names)
+        if self.is_target_put_off:
+            group.long_target.check(self.epoch)
+        return self.is_target_put_off
 
     def _initializing_records(self, now: Instant) -> "list[GroupRecord]":
         """Note the share partitions whose state is asked for now (SGH-10)."""

@@ -37,15 +37,18 @@ def begin_initialization(shard: ShareGroupHost, group: ShareGroup, partitions: P
     if not partitions:
         return
     epoch = group.group_epoch
-    timer = Deadline(lambda now: ask(now), owner=group)
-
-    def ask(now: Instant) -> None:
-        group.initializations.pop(timer, None)
-        keys = keys_of(group.group_id, partitions)
-        initialize(shard, dict.fromkeys(keys, NO_OFFSET), epoch, partial(_initialized, shard, group, partitions), now)
-
+    timer = Deadline(lambda now: _ask(shard, group, epoch, partitions, timer, now), owner=group)
     group.initializations[timer] = None
     group.mono.arm(timer, now.mono_ms)
+
+
+def _ask(
+    shard: ShareGroupHost, group: ShareGroup, epoch: int, partitions: Partitions, timer: Deadline, now: Instant
+) -> None:
+    timer.end()  # and is in no cycle with all the partitions any more
+    group.initializations.pop(timer, None)
+    keys = keys_of(group.group_id, partitions)
+    initialize(shard, dict.fromkeys(keys, NO_OFFSET), epoch, partial(_initialized, shard, group, partitions), now)
 
 
 def initialize(

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 PARTITIONS_PER_STEP = 500
 
 
+def _nothing(_codes: "Mapping[SharePartition, ErrorCode]", _now: Instant) -> None:
+    """Nobody waits any more."""
+
+
 class PendingAnswers:
     """Calls `done` once with the codes of all `keys`, in their order, when each was answered.
 
@@ -27,7 +31,7 @@ class PendingAnswers:
         self.codes: dict[SharePartition, ErrorCode] = dict.fromkeys(keys, ErrorCode.NONE)
         self.states: dict[SharePartition, ShareState] = dict.fromkeys(self.codes, NO_STATE)
         self._missing = len(self.codes)
-        self.done = done
+        self._done = done
 
     def one_for(self, key: SharePartition) -> CodeAnswer:
         """What the share coordinator calls with the code of one."""
@@ -41,9 +45,14 @@ class PendingAnswers:
             self.codes[key], self.states[key] = code, state
             self._missing -= 1
             if not self._missing:
-                self.done(self.codes, now)
+                self.finish(now)
 
         return answered
+
+    def finish(self, now: Instant) -> None:
+        """Call `done`, which may refer to these answers: after it, nothing of them is left in a cycle."""
+        done, self._done = self._done, _nothing
+        done(self.codes, now)
 
 
 def ask_all(
@@ -54,7 +63,7 @@ def ask_all(
 ) -> None:
     """Ask about each of the keys of `pending`, in steps; without any, they are answered at once."""
     if not pending.codes:
-        pending.done(pending.codes, now)
+        pending.finish(now)
         return
     passes = node.cluster.timers.passes
 

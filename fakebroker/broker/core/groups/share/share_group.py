@@ -4,15 +4,17 @@ What is stored changes by `replay` only. The steps that write are in `heartbeat.
 `offsets.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.broker.core.events import AssignmentComputed
 from fakebroker.broker.core.groups.host import GroupsHost
 from fakebroker.broker.core.groups.kinds import GroupKind
-from fakebroker.broker.core.groups.modern.assignments import NOTHING, Assignment
+from fakebroker.broker.core.groups.modern.assignments import NOTHING, Assignment, ComputedTarget
 from fakebroker.broker.core.groups.modern.config import group_config_int
+from fakebroker.broker.core.groups.modern.long_target import LongTarget
 from fakebroker.broker.core.groups.modern.member_table import MemberTable
 from fakebroker.broker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.broker.core.groups.modern.modern_group import ModernGroup
@@ -23,6 +25,7 @@ from fakebroker.broker.core.groups.share.state_partitions import StatePartitions
 from fakebroker.broker.core.groups.share.states import ShareGroupState
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from fakebroker.protocol.records.group_records import GroupRecord
@@ -51,6 +54,7 @@ class ShareGroup(ModernGroup):
         self.members: MemberTable[ShareMember] = MemberTable()
         self.target: dict[str, Assignment] = {}
         self.state_partitions = StatePartitions()
+        self._long_target: LongTarget[ComputedTarget] | None = None  # made when it is needed
         self._forgets_later = self._is_over = False
         self._stated = self.state_partitions, frozenset[str]()  # the names of its topics
         self._lacks_assignment: bool | None = None  # None: to be found out
@@ -189,6 +193,28 @@ class ShareGroup(ModernGroup):
         ]
         self.write(removal, now, reason)
 
+    # -- targets -------------------------------------------------------------------------------------------------------
+
+    @property
+    def long_target(self) -> LongTarget[ComputedTarget]:
+        """What computes targets that take long."""
+        if self._long_target is None:
+            self._long_target = LongTarget(self, self._compute_target, self._store_target)
+        return self._long_target
+
+    def _compute_target(self, pace: Pace, now: Instant) -> Generator[None, None, ComputedTarget]:  # noqa: ARG002
+        from fakebroker.broker.core.groups.share.assignment import new_target
+
+        targets = yield from new_target(self, next(iter(self.members.values())), pace)
+        return ComputedTarget(ASSIGNOR_NAME, {}, targets)
+
+    def _store_target(self, computed: ComputedTarget, now: Instant) -> None:
+        from fakebroker.broker.core.groups.share.assignment import target_records
+
+        records = target_records(self, computed.targets, self.group_epoch, now)
+        self.write(list(records), now, "its target assignment was computed")
+        self.host.emit(AssignmentComputed(self.group_id, self.group_epoch, computed.assignor, len(computed.targets)))
+
     # -- offsets: share groups have none (SGL-2) -----------------------------------------------------------------------
 
     def error_for_commit(self, member_id: str, instance_id: str | None, epoch: int, version: int) -> ErrorCode:  # noqa: ARG002
@@ -252,6 +278,8 @@ class ShareGroup(ModernGroup):
         """Disarm every timer for good."""
         super().end_timers()
         self._is_over = True
+        if self._long_target is not None:
+            self._long_target.end()
         for timer in self.initializations:
             timer.end()
         self.initializations.clear()

@@ -5,14 +5,15 @@ written, all at once. The order of the methods is that of a heartbeat.
 Kafka: the second half of `GroupMetadataManager.streamsGroupHeartbeat`, `TargetAssignmentBuilder`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Generator, Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.broker.core.events import AssignmentComputed
 from fakebroker.broker.core.groups.host import error_of_failed_write
 from fakebroker.broker.core.groups.modern.assignments import members_in_order
 from fakebroker.broker.core.groups.modern.config import group_config, group_config_int
 from fakebroker.broker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed
+from fakebroker.broker.core.groups.modern.long_target import is_long
 from fakebroker.broker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.broker.core.groups.streams import records
 from fakebroker.broker.core.groups.streams.internal_topics import ConfiguredTopology, Status, configure
@@ -25,6 +26,7 @@ from fakebroker.broker.core.groups.streams.topology import Topology
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import AT_ONCE, Pace, finished
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.groups.streams.streams_group import StreamsGroup
@@ -37,6 +39,12 @@ _STANDBY_CONFIG = "num.standby.replicas"
 # A group of one member cannot store more, and each short heartbeat would compute it again.
 MOST_TASKS = 100_000
 _TASK_BYTES = 4
+
+
+class ComputedTasks(NamedTuple):
+    """What each member of a group shall have."""
+
+    targets: Mapping[str, Tasks]
 
 
 class GroupStep:
@@ -67,6 +75,7 @@ class GroupStep:
         self._assignment_epoch = group.assignment_epoch
         self._initial_delay_ms = 0
         self._computed: AssignmentComputed | None = None
+        self._is_target_put_off = False
 
     # -- members -------------------------------------------------------------------------------------------------------
 
@@ -186,46 +195,72 @@ class GroupStep:
                 self._note_delay("the assignment waits for the group's assignment interval")
 
     def compute_target(self, member_id: str | None, configs: Mapping[str, str]) -> None:
-        """Compute the target for the group as it will be; all members have nothing while it is not ready (STT-4).
+        """Compute the target for the group as it will be; one of very many tasks later, in steps (`LongTarget`).
 
-        `member_id` is the member of the heartbeat, which may be new, None: there is none.
+        `member_id` is the member of the heartbeat, which may be new, None: there is none. Raises KafkaError for more
+        tasks than could be written.
         """
-        group, configured = self.group, self._configured
-        assert configured is not None
-        present = group.members.in_order()
-        order = present if member_id is None else members_in_order(present, member_id)
-        if configured.is_ready:
-            targets = self._assigned(order, configured, int(configs[_STANDBY_CONFIG]))
+        members = self._assignor_members(member_id)
+        standbys = int(configs[_STANDBY_CONFIG])
+        self._is_target_put_off = is_long(self._checked_tasks(members, standbys), 0)
+        if self._is_target_put_off:
+            self.group.long_target.check(self.group_epoch)
+            self._note_delay("the assignment is being computed")
         else:
-            targets = dict.fromkeys(order, NO_TASKS)
-        for each, target in targets.items():
+            self.set_target(finished(self._targets_in_steps(members, standbys, AT_ONCE)))
+
+    def target_in_steps(self, pace: Pace) -> Generator[None, None, ComputedTasks]:
+        """The target for the group as it is stored. A new one has not looked at its topics."""
+        if self._configured is None and self._topology is not None:
+            self._configured = configure(self._topology, self.group.existing_count)
+        standbys = int(self.group.assignment_configs[_STANDBY_CONFIG])
+        return self._targets_in_steps(self._assignor_members(None), standbys, pace)
+
+    def set_target(self, computed: ComputedTasks) -> None:
+        """The members shall have what was computed for the group as it will be."""
+        group = self.group
+        for each, target in computed.targets.items():
             self._targets[each] = target
             if group.target.get(each) != target:
                 self.records.append(records.target_record(group.group_id, each, target))
         self._assignment_epoch = self.group_epoch
         self.records.append(records.target_metadata_record(group.group_id, self.group_epoch, self.now.wall_ms))
-        self._computed = AssignmentComputed(group.group_id, self.group_epoch, ASSIGNOR, len(targets))
+        self._computed = AssignmentComputed(group.group_id, self.group_epoch, ASSIGNOR, len(computed.targets))
 
-    def _assigned(self, order: Iterable[str], configured: ConfiguredTopology, standbys: int) -> dict[str, Tasks]:
-        """The targets of all members. Raises KafkaError for more tasks than could be written."""
-        members = {
-            member_id: AssignorMember(self.expect(member_id).process_id, self.group.target_of(member_id))
-            for member_id in order
-        }
-        subtopologies = [
+    def _assignor_members(self, member_id: str | None) -> dict[str, AssignorMember]:
+        """All members in the order in which the assignor walks them."""
+        present = self.group.members.in_order()
+        order = present if member_id is None else members_in_order(present, member_id)
+        return {each: AssignorMember(self.expect(each).process_id, self.group.target_of(each)) for each in order}
+
+    def _targets_in_steps(
+        self, members: Mapping[str, AssignorMember], standbys: int, pace: Pace
+    ) -> Generator[None, None, ComputedTasks]:
+        """What all members shall have: nothing while the topology is not ready (STT-4)."""
+        configured = self._configured
+        assert configured is not None
+        if not configured.is_ready:
+            return ComputedTasks(dict.fromkeys(members, NO_TASKS))
+        return ComputedTasks((yield from assign(members, self._assignor_subtopologies(), standbys, pace)))
+
+    def _assignor_subtopologies(self) -> list[AssignorSubtopology]:
+        """What there is to assign, ready or not."""
+        assert self._configured is not None
+        return [
             AssignorSubtopology(each.subtopology_id, each.tasks, each.is_stateful)
-            for each in (configured.subtopologies or {}).values()
+            for each in (self._configured.subtopologies or {}).values()
         ]
-        self._check_size(members, subtopologies, standbys)
-        return assign(members, subtopologies, standbys)
 
-    def _check_size(
-        self, members: Mapping[str, AssignorMember], subtopologies: Sequence[AssignorSubtopology], standbys: int
-    ) -> None:
-        """Raise KafkaError for more tasks than could be written: to assign them would take a second, for nothing.
+    def _checked_tasks(self, members: Mapping[str, AssignorMember], standbys: int) -> int:
+        """How many tasks there are to assign, with standbys; none while the topology is not ready.
 
-        Each task is in the target of one member, and in those of as many others as it has standbys: in other processes.
+        Raises KafkaError for more than could be written: to assign them would take seconds, for nothing. Each task is
+        in the target of one member, and in those of as many others as it has standbys: in other processes.
         """
+        assert self._configured is not None
+        if not self._configured.is_ready:
+            return 0
+        subtopologies = self._assignor_subtopologies()
         tasks = sum(each.tasks for each in subtopologies)
         copies = min(standbys, len({each.process_id for each in members.values()}) - 1)
         of_standbys = sum(each.tasks * copies for each in subtopologies if each.is_stateful)
@@ -235,6 +270,7 @@ class GroupStep:
             most, found = (MOST_TASKS, tasks) if tasks > MOST_TASKS else (most, tasks + of_standbys)
             code = error_of_failed_write(ErrorCode.MESSAGE_TOO_LARGE)
             raise KafkaError(code, f"the group has {found} tasks, and at most {most} fit")
+        return tasks + of_standbys
 
     def _note_delay(self, detail: str) -> None:
         self.status.append(Status(StatusCode.ASSIGNMENT_DELAYED, detail))
@@ -275,6 +311,8 @@ class GroupStep:
             stored.start_initial_delay(self._initial_delay_ms, self.now)
         if is_bumped:
             stored.try_soon(self.now)
+        if self._is_target_put_off:
+            stored.long_target.start(self.now)
         if self._computed is not None:
             stored.host.emit(self._computed)
         for member_id, after in self.members.items():

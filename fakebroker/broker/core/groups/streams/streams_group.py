@@ -4,13 +4,15 @@ What a request does to it is in `heartbeat.py`, `leaving.py` and `group_step.py`
 Kafka: `StreamsGroup`.
 """
 
-from typing import Final
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Final
 
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.groups.classic.messages import AnswerJoin, JoinRequest
 from fakebroker.broker.core.groups.host import GroupsHost, error_of_failed_write
 from fakebroker.broker.core.groups.modern.classic_replacement import replace_with_classic_group
 from fakebroker.broker.core.groups.modern.config import group_config_int
+from fakebroker.broker.core.groups.modern.long_target import LongTarget
 from fakebroker.broker.core.groups.modern.modern_group import RETRY_MS
 from fakebroker.broker.core.groups.streams.internal_topics import ConfiguredTopology
 from fakebroker.broker.core.groups.streams.member import StreamsMember
@@ -18,6 +20,10 @@ from fakebroker.broker.core.groups.streams.stored_group import StoredGroup
 from fakebroker.broker.core.groups.streams.tasks import Task
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.groups.streams.group_step import ComputedTasks
 
 LONGEST_RETRY_MS: Final = 60_000
 _TOO_LARGE: Final = error_of_failed_write(ErrorCode.MESSAGE_TOO_LARGE)
@@ -41,6 +47,7 @@ class StreamsGroup(StoredGroup):
         self.endpoint_epoch = 0
         self.shutdown_member_id: str | None = None
         self.initial_delay = Deadline(self._on_initial_delay, self)
+        self._long_target: LongTarget[ComputedTasks] | None = None  # made when it is needed
         self._retry_ms = RETRY_MS  # after which a target that could not be stored is computed again
 
     def existing_count(self, topic: str) -> int | None:
@@ -100,6 +107,8 @@ class StreamsGroup(StoredGroup):
         """Disarm every timer for good."""
         super().end_timers()
         self.initial_delay.end()
+        if self._long_target is not None:
+            self._long_target.end()
 
     def _on_initial_delay(self, now: Instant) -> None:
         """Compute the target that waited, without any heartbeat (STE-3).
@@ -118,6 +127,27 @@ class StreamsGroup(StoredGroup):
                 self._retry_ms = min(2 * self._retry_ms, LONGEST_RETRY_MS)
         else:
             self._retry_ms = RETRY_MS
+
+    # -- targets -------------------------------------------------------------------------------------------------------
+
+    @property
+    def long_target(self) -> "LongTarget[ComputedTasks]":
+        """What computes targets that take long."""
+        if self._long_target is None:
+            self._long_target = LongTarget(self, self._compute_target, self._store_target)
+        return self._long_target
+
+    def _compute_target(self, pace: Pace, now: Instant) -> "Generator[None, None, ComputedTasks]":
+        from fakebroker.broker.core.groups.streams.group_step import GroupStep
+
+        return GroupStep(self, now).target_in_steps(pace)
+
+    def _store_target(self, computed: "ComputedTasks", now: Instant) -> None:
+        from fakebroker.broker.core.groups.streams.group_step import GroupStep
+
+        step = GroupStep(self, now)
+        step.set_target(computed)
+        step.write("its target assignment was computed")
 
     def remove_member(self, member_id: str, now: Instant, reason: str) -> None:
         """Remove a member; see `leaving.remove_member`."""

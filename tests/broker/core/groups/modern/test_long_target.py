@@ -1,0 +1,198 @@
+"""Targets of large groups: computed after the heartbeat, in steps, for the group as it is then."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fakebroker.broker.core.events import AssignmentComputed
+from fakebroker.broker.core.groups.consumer.consumer_group import ConsumerGroup
+from fakebroker.broker.core.groups.modern import long_target
+from fakebroker.broker.core.groups.modern.long_target import NAMES_AT_ONCE, PARTITIONS_AT_ONCE, is_long
+from fakebroker.protocol.errors import ErrorCode
+from tests.support.consumer_groups import OneConsumerGroup
+from tests.support.share_groups import OneShareGroup
+from tests.support.streams_groups import OneStreamsGroup, tasks
+
+HALVES = [{"t": [0, 1]}, {"t": [2, 3]}]
+
+
+@pytest.fixture(autouse=True)
+def _all_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each target of some partitions takes long."""
+    monkeypatch.setattr(long_target, "PARTITIONS_AT_ONCE", 0)
+
+
+def targets(lab: Any) -> list[dict[str, list[int]]]:
+    """The target of each member."""
+    return [lab.names(target) for target in lab.group.target.values()]
+
+
+def test_what_is_long() -> None:
+    """A target of many partitions, and one for members that name many topics, though they be the same."""
+    assert not is_long(0, NAMES_AT_ONCE)
+    assert is_long(0, NAMES_AT_ONCE + 1)
+    assert is_long(1, 0)
+    assert PARTITIONS_AT_ONCE > 1_000
+
+
+@pytest.mark.rules("CGE-10")
+def test_a_consumer_is_assigned_with_its_next_heartbeat() -> None:
+    """Its join is answered as during the assignment interval; then the target is stored by itself."""
+    lab = OneConsumerGroup()
+    answer = lab.join("a")
+    assert (answer.member_epoch, lab.assigned(answer)) == (1, {})
+    joined = lab.types()
+    lab.wait(0)
+    assert (joined, lab.types()) == ([["5 a", "3", "8 a"]], [["7 a", "6"]])
+    assert lab.group.target == lab.reload().target
+    answer = lab.send("a", 1)
+    assert (answer.member_epoch, lab.assigned(answer)) == (2, {"t": [0, 1, 2, 3]})
+
+
+def test_the_journal_hears_of_it() -> None:
+    """As of any other target."""
+    lab = OneConsumerGroup()
+    lab.join("a")
+    lab.wait(0)
+    computed = [event for event in lab.cluster.outbox if isinstance(event, AssignmentComputed)]
+    assert computed == [AssignmentComputed("g", 2, "uniform", 1)]
+
+
+def computing(lab: OneConsumerGroup, meanwhile: Callable[[], object]) -> None:
+    """Something happens after the last step of the computation."""
+    compute = lab.group.long_target._compute
+
+    def interrupted(*given: Any) -> Any:
+        computed = yield from compute(*given)
+        lab.group.long_target._compute = compute
+        meanwhile()
+        yield
+        return computed
+
+    lab.group.long_target._compute = interrupted
+    lab.wait(0)
+
+
+@pytest.mark.parametrize("is_first_reconciled", [False, True])
+def test_whoever_joins_meanwhile_is_in_the_target(is_first_reconciled: bool) -> None:
+    """A target of an older group epoch is not stored."""
+    lab = OneConsumerGroup()
+    lab.join("a")
+    if is_first_reconciled:
+        lab.wait(0)
+        lab.send("a", 1)
+    lab.send("a", lab.group.members["a"].epoch)
+    lab.join("c", ["u"])
+    computing(lab, lambda: lab.join("b"))
+    assert lab.group.assignment_epoch == lab.group.group_epoch
+    assert sorted((name, len(had)) for target in targets(lab) for name, had in target.items()) == [
+        ("t", 2),
+        ("t", 2),
+        ("u", 2),
+    ]
+
+
+def test_a_static_member_that_comes_back_under_another_id_has_the_target() -> None:
+    """Which changes no group epoch."""
+    lab = OneConsumerGroup()
+    lab.join("a", instance="i")
+    lab.send("a", -2, instance="i")
+    computing(lab, lambda: lab.join("b", instance="i"))
+    assert {name: lab.names(target) for name, target in lab.group.target.items()} == {"b": {"t": [0, 1, 2, 3]}}
+
+
+def test_the_last_one_leaves_meanwhile() -> None:
+    """Nothing is computed for nobody, and the next to join is assigned again."""
+    lab = OneConsumerGroup()
+    lab.join("a")
+    lab.send("a", -1)
+    lab.wait(0)
+    assert lab.group.target == {}
+    lab.join("b")
+    computing(lab, lambda: lab.send("b", -1))
+    lab.wait(0)
+    assert lab.group.target == {}
+    lab.join("c")
+    lab.wait(0)
+    assert targets(lab) == [{"t": [0, 1, 2, 3]}]
+
+
+def test_a_group_that_is_unloaded_is_left_alone() -> None:
+    """What was under way is forgotten; the group that was loaded anew computes its target itself."""
+    lab = OneConsumerGroup()
+    lab.join("a")
+    lab.reload()
+    lab.wait(0)
+    assert lab.group.target == {}
+    lab.send("a", 1)
+    lab.wait(0)
+    assert targets(lab) == [{"t": [0, 1, 2, 3]}]
+
+
+def test_a_target_too_large_to_store_is_not_computed_again() -> None:
+    """Heartbeats are refused as if they had computed it, until the group is another one."""
+    lab = OneConsumerGroup()
+    offsets_topic = lab.cluster.topics.internal("__consumer_offsets")
+    lab.join("a", ["t"])
+    offsets_topic.config.replace({"max.message.bytes": "80"})
+    lab.wait(0)
+    refused = lab.send("a", 1)
+    assert (refused.code, lab.group.target) == (ErrorCode.UNKNOWN_SERVER_ERROR, {})
+    offsets_topic.config.replace({})
+    assert lab.send("a", 1).code == ErrorCode.UNKNOWN_SERVER_ERROR
+    lab.join("b")
+    lab.wait(0)
+    assert sorted(targets(lab), key=str) == HALVES
+
+
+def test_a_computation_that_fails_is_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug of ours, or no memory left, does not leave the group without a target for good."""
+    lab = OneConsumerGroup()
+    lab.join("a")
+    with monkeypatch.context() as broken, pytest.raises(MemoryError):
+        broken.setattr(ConsumerGroup, "static_member", None)
+        lab.group.long_target._compute = fail
+        lab.wait(0)
+    lab.group.long_target._compute = lab.group._compute_target
+    lab.send("a", 1)
+    lab.wait(0)
+    assert targets(lab) == [{"t": [0, 1, 2, 3]}]
+
+
+def fail(*_: object) -> Any:
+    raise MemoryError
+
+
+@pytest.mark.rules("SGH-13")
+def test_a_share_member_is_assigned_with_its_next_heartbeat() -> None:
+    """As a consumer."""
+    lab = OneShareGroup()
+    epoch = lab.join("a").member_epoch
+    for _ in range(3):
+        lab.wait(0)
+        answer = lab.send("a", epoch)
+        epoch = answer.member_epoch
+    assert targets(lab) == [{"t": [0, 1]}]
+    assert lab.names(lab.group.members["a"].current.partitions) == {"t": [0, 1]}
+    assert lab.group.is_reconciled
+
+
+@pytest.mark.rules("STE-4")
+def test_a_streams_member_is_assigned_with_its_next_heartbeat() -> None:
+    """And is told that the assignment is on its way."""
+    one = OneStreamsGroup()
+    answer = one.join("a")
+    assert [status.detail for status in answer.status] == ["the assignment is being computed"]
+    one.wait(0)
+    assert one.send("a", answer.member_epoch).tasks == tasks(0, 1, 2, 3)
+
+
+@pytest.mark.rules("STE-3")
+def test_the_first_target_of_a_streams_group_comes_after_its_initial_delay() -> None:
+    """Those that joined meanwhile are in it."""
+    one = OneStreamsGroup({"group.streams.initial.rebalance.delay.ms": 3_000})
+    epochs = {name: one.join(name).member_epoch for name in "ab"}
+    one.wait(3_000)
+    one.wait(0)
+    assert {len(one.send(name, epoch).tasks.active) for name, epoch in epochs.items()} == {2}
