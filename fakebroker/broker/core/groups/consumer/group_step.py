@@ -31,6 +31,7 @@ from fakebroker.broker.core.groups.modern.config import group_config_int
 from fakebroker.broker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed
 from fakebroker.broker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import AT_ONCE, finished
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.groups.consumer.consumer_group import ConsumerGroup
@@ -182,7 +183,7 @@ class GroupStep:
                 self._targets[joined] = NOTHING  # Kafka looks the target up by the instance id (CGS-7)
             return
         spec, assignor = self._assignor_group(joined)
-        computed = ASSIGNORS[assignor](spec)
+        computed = finished(ASSIGNORS[assignor](spec, AT_ONCE))
         for member_id, member in spec.members.items():
             target = computed[member_id]
             if member_id not in self.group.target or not same_partitions(target, member.previous):

@@ -11,6 +11,7 @@ from fakebroker.broker.core.groups.share.member import ShareMember
 from fakebroker.broker.core.groups.share.share_group import ShareGroup
 from fakebroker.broker.core.groups.share.state_partitions import Partitions
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import AT_ONCE, finished
 
 if TYPE_CHECKING:
     from fakebroker.protocol.records.group_records import GroupRecord
@@ -71,7 +72,7 @@ class HeartbeatStep:
         made: list[GroupRecord] = []
         epoch, target = group.assignment_epoch, group.target_of(member.member_id)
         if is_target_due(group, self.epoch, group.config_ms("share.assignment.interval.ms"), now):
-            self.target = new_target(group, member)
+            self.target = finished(new_target(group, member, AT_ONCE))
             epoch, target = self.epoch, self.target[member.member_id]
             made += target_records(group, self.target, epoch, now)
         current = reconciled(member, epoch, target, group.host.topics, changed_topics=self.changed_topics)

@@ -25,6 +25,7 @@ from fakebroker.broker.core.groups.streams.topology import Topology
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import AT_ONCE, finished
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.groups.streams.streams_group import StreamsGroup
@@ -217,7 +218,7 @@ class GroupStep:
             for each in (configured.subtopologies or {}).values()
         ]
         self._check_size(members, subtopologies, standbys)
-        return assign(members, subtopologies, standbys)
+        return finished(assign(members, subtopologies, standbys, AT_ONCE))
 
     def _check_size(
         self, members: Mapping[str, AssignorMember], subtopologies: Sequence[AssignorSubtopology], standbys: int
