@@ -12,6 +12,7 @@ from fakebroker.broker.core.groups.consumer.assignors import ASSIGNORS
 from fakebroker.broker.core.groups.modern.assignments import Assignment, AssignorGroup, same_partitions
 from fakebroker.broker.core.groups.modern.member_table import MemberTable
 from fakebroker.broker.core.groups.share import simple_assignor
+from fakebroker.protocol.pace import AT_ONCE, finished
 from tests.clients.java_programs import java_command, needs_jars
 from tests.support.assignor_histories import AssignorHistory
 from tests.support.chance import SEED
@@ -93,7 +94,7 @@ def test_random_histories(kafka: KafkaAssignors, assignor: str) -> None:
         history = AssignorHistory(Random(seed), shares=assignor == "simple")
         for step in range(STEPS):
             group = history.step()
-            ours, theirs = OURS[assignor](group), kafka.assign(assignor, group)
+            ours, theirs = finished(OURS[assignor](group, AT_ONCE)), kafka.assign(assignor, group)
             assert list(ours) == list(theirs), (seed, step)
             for member_id, member in group.members.items():
                 at = f"seed {seed}, step {step}, {member_id}"

@@ -13,6 +13,7 @@ from fakebroker.broker.core.groups.streams.sticky_assignor import AssignorMember
 from fakebroker.broker.core.groups.streams.tasks import Task, Tasks, each_task, partitions_by_subtopology, tasks_of
 from fakebroker.broker.core.groups.streams.topology import Topology
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import AT_ONCE, finished
 from tests.clients.java_programs import java_command, needs_jars
 from tests.support.chance import SEED
 from tests.support.task_histories import TaskHistory, random_topology
@@ -118,7 +119,7 @@ def test_random_histories(kafka: Kafka) -> None:
         history = TaskHistory(Random(seed))
         for step in range(STEPS):
             members = history.step()
-            ours = assign(members, history.subtopologies, history.standbys)
+            ours = finished(assign(members, history.subtopologies, history.standbys, AT_ONCE))
             assert ours == kafka.assign(members, history), f"seed {seed}, step {step}"
             history.adopt(ours)
 

@@ -3,6 +3,7 @@
 import re
 
 from fakebroker.broker.core.groups.modern.assignments import Assignment, Assignor, AssignorGroup, AssignorMember
+from fakebroker.protocol.pace import AT_ONCE, finished
 
 
 def topic_id(name: str) -> bytes:
@@ -54,4 +55,4 @@ def assigned(
         len({wants for wants, _ in members.values()}) == 1,
         None if assignable is None else assignment(assignable),
     )
-    return {member_id: shown(target) for member_id, target in assignor(group).items()}
+    return {member_id: shown(target) for member_id, target in finished(assignor(group, AT_ONCE)).items()}

@@ -184,7 +184,8 @@ def waiting_share_fetches(world: World) -> None:
     for number, client in enumerate(clients):
         group_id = f"g{number}"
         world.ask(client, "AlterShareGroupOffsets", "of one", FIRST, group_id=group_id, start_offset=0)
-        fields = {"share_session_epoch": 0, "max_wait_ms": 500, "min_bytes": 1, "max_bytes": 1_000, "max_records": 1}
+        fields: dict[str, Any] = {"share_session_epoch": 0, "max_wait_ms": 500}
+        fields |= {"min_bytes": 1, "max_bytes": 1_000, "max_records": 1}
         fields |= {"group_id": group_id, "acknowledgement_batches": []}
         assert world.ask(client, "ShareFetch", "waits", FIRST, **fields) is None
     world.wait("share partitions are loaded", 1)
@@ -305,8 +306,12 @@ def standby_tasks(world: World) -> None:
     """Three members of a streams group, each of which has a task or a standby for each partition."""
     cluster, client = world.lab.cluster, world.client()
     cluster.topics.create("c", max(len(topic.partitions) for topic in world.topics), 1)
-    configs = [incremental_alter_configs.AlterableConfig(name="streams.num.standby.replicas", config_operation=0, value="2")]
-    resource = incremental_alter_configs.AlterConfigsResource(resource_type=GROUP_RESOURCE, resource_name="g", configs=configs)
+    configs = [
+        incremental_alter_configs.AlterableConfig(name="streams.num.standby.replicas", config_operation=0, value="2")
+    ]
+    resource = incremental_alter_configs.AlterConfigsResource(
+        resource_type=GROUP_RESOURCE, resource_name="g", configs=configs
+    )
     world.ask(client, "IncrementalAlterConfigs", "standbys", resources=[resource])
     parts = [
         streams_messages.Subtopology(

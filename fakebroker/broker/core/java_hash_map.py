@@ -5,9 +5,9 @@ but `computeIfAbsent` adds in front of what is there, and looks whether the tabl
 (Java keeps a bucket of eight and more as a tree, whose order may differ. Member and topic ids do not meet that often.)
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from fakebroker.broker.core.java_hash import LONGEST_KEPT, java_hash
 
@@ -42,59 +42,76 @@ def _hash_code(key: Key) -> int:
 _known_hash_code = lru_cache(maxsize=1 << 16)(_hash_code)  # the same members and topics come with every assignment
 
 
+def _by_bucket(keys: list[Any], mask: int) -> list[Any]:
+    """Keys that are all of one kind in the order of their buckets; for each partition no function is called."""
+    first = keys[0]
+    if isinstance(first, int):
+        if max(keys) <= mask <= 0xFFFF:  # each has its own
+            return sorted(keys)
+        hashes = keys
+    elif isinstance(first, tuple):
+        topics = {topic_id: hash_code(topic_id) * 31 for topic_id in {pair[0] for pair in keys}}
+        hashes = [topics[topic_id] + partition & 0xFFFFFFFF for topic_id, partition in keys]
+    elif isinstance(first, str) and max(map(len, keys)) > LONGEST_KEPT:
+        hashes = [hash_code(key) for key in keys]
+    else:
+        hashes = list(map(_known_hash_code, keys))
+    buckets = [(h ^ h >> 16) & mask for h in hashes]
+    return [keys[index] for index in sorted(range(len(keys)), key=buckets.__getitem__)]
+
+
 class JavaHashMap(dict[K, V], Generic[K, V]):
     """A dict that also knows in which order a `java.util.HashMap` with the same history would list its keys.
 
     It is a dict in order of adding, which is what decides inside a bucket; `keys_in_order` is Java's order. Only `[]`,
-    `compute_if_absent` and `del` may change it. As in Java, the number of buckets never goes down.
+    `compute_if_absent`, `put_all` and `del` may change it. As in Java, the number of buckets never goes down.
     """
 
-    __slots__ = ("_buckets", "_in_front", "_lowest")
+    __slots__ = ("_buckets", "_in_front")
 
     def __init__(self, expected: int | None = None) -> None:
         """An empty table; `expected` is the capacity given to Java's constructor, None if none was given."""
         super().__init__()
         self._buckets = _USUAL_BUCKETS if expected is None else power_of_two_from(expected)
-        self._in_front: dict[K, int] = {}  # keys added in front -> a number that is lower the later they came
-        self._lowest = 0
+        self._in_front: dict[K, None] = {}  # the keys added in front: the last one comes first
 
     def __setitem__(self, key: K, value: V) -> None:
-        super().__setitem__(key, value)
-        if len(self) > self._most:
+        dict.__setitem__(self, key, value)
+        if len(self) > self._buckets * 3 // 4:
             self._buckets *= 2
 
     def __delitem__(self, key: K) -> None:
-        super().__delitem__(key)
-        self._in_front.pop(key, None)
+        dict.__delitem__(self, key)
+        if self._in_front:
+            self._in_front.pop(key, None)
 
     def compute_if_absent(self, key: K, make: Callable[[], V]) -> V:
         """The value of a key, which is added in front of the others of its bucket if it is not there.
 
         Before that the table grows when it should have grown already, also for a key that is there.
         """
-        if len(self) > self._most:
+        if len(self) > self._buckets * 3 // 4:
             self._buckets *= 2
         if key not in self:
-            super().__setitem__(key, make())
-            self._lowest -= 1
-            self._in_front[key] = self._lowest
+            dict.__setitem__(self, key, make())
+            self._in_front[key] = None
         return self[key]
+
+    def put_all(self, entries: Mapping[K, V]) -> None:
+        """Set keys one after the other."""
+        self.update(entries)
+        while len(self) > self._buckets * 3 // 4:
+            self._buckets *= 2
 
     def keys_in_order(self, only: Callable[[K], bool] | None = None) -> list[K]:
         """The keys as Java lists them, all or `only` some: a list of its own, so that the table may be changed."""
-        keys = list(self) if only is None else [key for key in self if only(key)]
-        if len(keys) < 2:
-            return keys
-        mask = self._buckets - 1
         in_front = self._in_front
+        keys = list(self)
         if in_front:
-            return sorted(keys, key=lambda key: (_spread(hash_code(key)) & mask, in_front.get(key, 0)))
-        return sorted(keys, key=lambda key: _spread(hash_code(key)) & mask)
-
-    @property
-    def _most(self) -> int:
-        """How many keys the table holds before it grows."""
-        return self._buckets * 3 // 4
+            keys = [*reversed(in_front), *[key for key in keys if key not in in_front]]
+        if only is not None:
+            keys = [key for key in keys if only(key)]
+        return keys if len(keys) < 2 else _by_bucket(keys, self._buckets - 1)
 
 
 class JavaHashSet(JavaHashMap[K, None]):
@@ -110,14 +127,16 @@ class JavaHashSet(JavaHashMap[K, None]):
         """
         keys = list(keys)
         copy = cls(expected=max(capacity_for(len(keys) if size is None else size), _USUAL_BUCKETS))
-        copy.update(dict.fromkeys(keys))
-        while len(copy) > copy._most:
-            copy._buckets *= 2
+        copy.add_all(keys)
         return copy
 
     def add(self, key: K) -> None:
         """Add a key; one that is there keeps its place."""
         self[key] = None
+
+    def add_all(self, keys: Iterable[K]) -> None:
+        """Add keys one after the other."""
+        self.put_all(dict.fromkeys(keys))
 
 
 def capacity_for(count: int) -> int:
@@ -128,7 +147,3 @@ def capacity_for(count: int) -> int:
 def power_of_two_from(capacity: int) -> int:
     """The smallest power of two that is not below `capacity`, at least 1."""
     return 1 << max(capacity - 1, 0).bit_length()
-
-
-def _spread(h: int) -> int:
-    return h ^ h >> 16

@@ -44,9 +44,7 @@ def check(story: Story, layout: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("partitions_at_once", [0, 1_000], ids=["in steps", "at once"])
 @pytest.mark.parametrize("story", [*OF_PARTITIONS, *OF_OTHERS], ids=lambda story: story.__name__)
-def test_what_is_done_leaves_no_cycles(
-    story: Story, partitions_at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_done_leaves_no_cycles(story: Story, partitions_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is done with all partitions, groups, members or transactions."""
     monkeypatch.setattr(long_target, "PARTITIONS_AT_ONCE", partitions_at_once)
     check(story, "one topic")

@@ -3,10 +3,15 @@
 Kafka: `Assignment`, `GroupSpec`, `MemberSubscription`, `TargetAssignmentBuilder`.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.broker.core.java_hash_map import JavaHashMap, JavaHashSet
+from fakebroker.protocol.pace import AT_ONCE, ENTRIES_PER_PART, finished
+
+if TYPE_CHECKING:
+    from fakebroker.protocol.pace import Pace
 
 # Topic id -> partitions, both in the order of the record of type 7 (13 for share groups). That order is part of the
 # value: the next assignment goes on from it (CGA-18). Two assignments are the same when `same_partitions` says so.
@@ -49,10 +54,11 @@ class ComputedTarget(NamedTuple):
     targets: Mapping[str, Assignment]
 
 
-Assignor = Callable[[AssignorGroup], dict[str, Assignment]]
+Assignor = Callable[[AssignorGroup, "Pace"], Generator[None, None, dict[str, Assignment]]]
 """Gives every member its target, in the order of `members`, which is that of the records of type 7 (CGB-1).
 
-A member that keeps exactly what it had may be given its `previous` itself.
+It does so in steps. A unit of the pace is a partition, or a topic of a member: some microseconds. A member that keeps
+exactly what it had may be given its `previous` itself.
 """
 
 OpenAssignment = JavaHashMap[bytes, JavaHashSet[int]]  # an assignment while an assignor changes it
@@ -121,23 +127,75 @@ def opened(assignment: Assignment) -> OpenAssignment:
     return table
 
 
-def deep_copy(assignment: OpenAssignment) -> OpenAssignment:
-    """What an assignor makes of an assignment before it changes it: the order inside buckets may become another."""
-    copy: OpenAssignment = JavaHashMap(expected=len(assignment))
-    for topic_id in assignment.keys_in_order():
-        copy[topic_id] = JavaHashSet.copy_of(assignment[topic_id].keys_in_order())
-    return copy
+def add_partitions(
+    assignment: OpenAssignment,
+    topic_id: bytes,
+    partitions: Sequence[int],
+    make: Callable[[], JavaHashSet[int]] = JavaHashSet,
+) -> None:
+    """Give partitions one after the other, each with `computeIfAbsent`, whose second call may make the table grow.
+
+    `make` is what makes the table of a topic that is new.
+    """
+    table = assignment.compute_if_absent(topic_id, make)
+    if len(partitions) > 1:
+        assignment.compute_if_absent(topic_id, make)
+    table.add_all(partitions)
 
 
 def closed(assignment: OpenAssignment) -> Assignment:
     """An assignment as it is written: topics and partitions in the order of their tables."""
-    return {topic_id: tuple(assignment[topic_id].keys_in_order()) for topic_id in assignment.keys_in_order()}
+    return finished(closed_in_steps(assignment, AT_ONCE))
 
 
-def assigned_partitions(group: AssignorGroup) -> dict[bytes, set[int]]:
+def to_change(assignment: Assignment, pace: "Pace") -> Generator[None, None, OpenAssignment]:
+    """The copy of an assignment that an assignor changes, in steps: Kafka's copies what was read from the record.
+
+    The order inside the buckets of topics may become another by that; to copy partitions once more changes nothing.
+    """
+    read: JavaHashMap[bytes, Sequence[int]] = JavaHashMap()
+    read.put_all(assignment)
+    copy: OpenAssignment = JavaHashMap(expected=len(assignment))
+    units = 0
+    for topic_id in read.keys_in_order():
+        partitions = read[topic_id]
+        copy[topic_id] = JavaHashSet.copy_of(partitions)
+        units += 1 + len(partitions)
+        if units >= ENTRIES_PER_PART:
+            if pace.is_over(units):
+                yield
+            units = 0
+    pace.count(units)
+    return copy
+
+
+def closed_in_steps(assignment: OpenAssignment, pace: "Pace") -> Generator[None, None, Assignment]:
+    """The same as `closed`, in steps."""
+    written: dict[bytes, tuple[int, ...]] = {}
+    units = 0
+    for topic_id in assignment.keys_in_order():
+        partitions = written[topic_id] = tuple(assignment[topic_id].keys_in_order())
+        units += 1 + len(partitions)
+        if units >= ENTRIES_PER_PART:
+            if pace.is_over(units):
+                yield
+            units = 0
+    pace.count(units)
+    return written
+
+
+def assigned_partitions(group: AssignorGroup, pace: "Pace") -> Generator[None, None, dict[bytes, set[int]]]:
     """The partitions that are in some member's previous target, by topic."""
-    assigned: dict[bytes, set[int]] = {}
+    assigned: defaultdict[bytes, set[int]] = defaultdict(set)
     for member in group.members.values():
+        units = 1
         for topic_id, partitions in member.previous.items():
-            assigned.setdefault(topic_id, set()).update(partitions)
+            assigned[topic_id].update(partitions)
+            units += 1
+            if units > ENTRIES_PER_PART:
+                if pace.is_over(units):
+                    yield
+                units = 1
+        if pace.is_over(units):
+            yield
     return assigned

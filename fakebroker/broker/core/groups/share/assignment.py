@@ -3,15 +3,15 @@
 Kafka: `TargetAssignmentBuilder`, `ShareGroupAssignmentBuilder`.
 """
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Generator, Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.broker.core.groups.modern.assignments import (
     NOTHING,
     Assignment,
     AssignorGroup,
     AssignorMember,
-    is_homogeneous,
     members_in_order,
     same_partitions,
     topic_ids_of,
@@ -21,40 +21,76 @@ from fakebroker.broker.core.groups.share.member import CurrentAssignment, ShareM
 from fakebroker.broker.core.groups.share.share_group import ShareGroup
 from fakebroker.broker.core.groups.share.simple_assignor import assign
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import in_parts
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Topics
+    from fakebroker.protocol.pace import Pace
     from fakebroker.protocol.records.group_records import GroupRecord
 
 
-def new_target(group: ShareGroup, member: ShareMember) -> dict[str, Assignment]:
-    """What every member shall have: `member` is as it is after this heartbeat, and may be new.
+def new_target(group: ShareGroup, member: ShareMember, pace: "Pace") -> "Generator[None, None, dict[str, Assignment]]":
+    """What every member shall have, in steps: `member` is as it is after this heartbeat, and may be new.
 
     A new member is in the table of members already, otherwise than in consumer groups (`getOrMaybeCreateMember`).
+    Members and their targets are as they were when the steps began.
     """
-    topics = group.host.topics
     member_ids = members_in_order(group.members.in_order_with(member.member_id), member.member_id)
     members = [member if each == member.member_id else group.members[each] for each in member_ids]
-    names = dict.fromkeys(name for each in members for name in each.topic_names)
-    subscribed = [topic for topic in map(topics.get, names) if topic is not None]
+    targets = [group.target.get(each, NOTHING) for each in member_ids]
     initialized = group.state_partitions.initialized
-    subscriptions = dict.fromkeys(each.topic_names for each in members)  # few: most members have the same
-    topic_ids = {each: topic_ids_of(each, lambda name: _id_of(topics, name)) for each in subscriptions}
-    return assign(
-        AssignorGroup(
-            {
-                each.member_id: AssignorMember(topic_ids[each.topic_names], group.target_of(each.member_id))
-                for each in members
-            },
-            {topic.id: len(topic.partitions) for topic in subscribed},
-            is_homogeneous((each.topic_names, None) for each in members),
-            {topic.id: initialized[topic.id].partitions for topic in subscribed if topic.id in initialized},
-        )
+    alike = Counter([each.topic_names for each in members])  # few: most members have the same
+    readers = yield from _readers(alike, pace)
+    topics = yield from _existing(readers, group.host.topics, pace)
+    topic_ids: dict[tuple[str, ...], tuple[bytes, ...]] = {}
+    for names in alike:
+        topic_ids[names] = topic_ids_of(names, lambda name: topics[name].id if name in topics else None)
+        if pace.is_over(len(names)):
+            yield
+    asked = [AssignorMember(topic_ids[each.topic_names], had) for each, had in zip(members, targets, strict=True)]
+    spec = AssignorGroup(
+        dict(zip(member_ids, asked, strict=True)),
+        {topic.id: topic.partitions for topic in topics.values()},
+        set(readers.values()) <= {len(members)},
+        {topic_id: each.partitions for topic_id, each in initialized.items()},
     )
+    return (yield from assign(spec, pace))
+
+
+def _readers(alike: Mapping[tuple[str, ...], int], pace: "Pace") -> "Generator[None, None, dict[str, int]]":
+    """How many members read each topic; `alike` is how many have each subscription."""
+    readers: dict[str, int] = {}
+    for names, members in alike.items():
+        for part in in_parts(names):
+            for name in part:
+                readers[name] = readers.get(name, 0) + members
+            if pace.is_over(len(part)):
+                yield
+        if pace.is_over():
+            yield
+    return readers
+
+
+class _Existing(NamedTuple):
+    """A topic that exists, with its number of partitions."""
+
+    id: bytes
+    partitions: int
+
+
+def _existing(names: Iterable[str], topics: "Topics", pace: "Pace") -> "Generator[None, None, dict[str, _Existing]]":
+    existing: dict[str, _Existing] = {}
+    for name in names:
+        topic = topics.get(name)
+        if topic is not None:
+            existing[name] = _Existing(topic.id, len(topic.partitions))
+        if pace.is_over():
+            yield
+    return existing
 
 
 def target_records(
-    group: ShareGroup, target: dict[str, Assignment], epoch: int, now: Instant
+    group: ShareGroup, target: Mapping[str, Assignment], epoch: int, now: Instant
 ) -> "Iterable[GroupRecord]":
     """The records of a new target: of each member whose target changed, and its epoch (SGB-1)."""
     for member_id, assignment in target.items():
@@ -85,8 +121,3 @@ def _readable(assignment: Assignment, member: ShareMember, topics: "Topics") -> 
         if topic is not None and topic.name in names:
             readable[topic_id] = partitions
     return readable or NOTHING
-
-
-def _id_of(topics: "Topics", name: str) -> bytes | None:
-    topic = topics.get(name)
-    return None if topic is None else topic.id

@@ -5,72 +5,116 @@ out among its own subscribers. Members are known by their index in walking order
 `SimpleHomogeneousAssignmentBuilder`, `SimpleHeterogeneousAssignmentBuilder`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Generator, Sequence
 from math import ceil
-from typing import Generic, TypeVar
+from operator import sub
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from fakebroker.broker.core.groups.modern.assignments import (
     NOTHING,
     Assignment,
     AssignorGroup,
     OpenAssignment,
-    closed,
-    deep_copy,
-    opened,
+    closed_in_steps,
+    to_change,
 )
 from fakebroker.broker.core.java_hash_map import JavaHashMap, JavaHashSet, capacity_for
+from fakebroker.protocol.pace import ENTRIES_PER_PART, in_parts
+
+if TYPE_CHECKING:
+    from fakebroker.protocol.pace import Pace
 
 K = TypeVar("K", int, tuple[bytes, int])
 
+Steps = Generator[None, None, None]
 
-def assign(group: AssignorGroup) -> dict[str, Assignment]:
+
+def assign(group: AssignorGroup, pace: "Pace") -> Generator[None, None, dict[str, Assignment]]:
     """Give every member its target. In what comes out a topic may stand without partitions, as in Kafka's records."""
     subscribers: JavaHashMap[bytes, list[int]] = JavaHashMap()
     members = list(group.members.values())
     for index, member in enumerate(members):
-        for topic_id in member.topic_ids:
-            if topic_id in subscribers:
-                subscribers[topic_id].append(index)
-            else:
-                subscribers[topic_id] = [index]
+        for part in in_parts(member.topic_ids):
+            for topic_id in part:
+                if topic_id in subscribers:
+                    subscribers[topic_id].append(index)
+                else:
+                    subscribers[topic_id] = [index]
+            if pace.is_over(len(part)):
+                yield
+        if pace.is_over():
+            yield
     if not subscribers:
         return dict.fromkeys(group.members, NOTHING)
-    targets = _Targets([member.previous for member in members])
+    targets = _Targets([member.previous for member in members], pace)
     if group.is_homogeneous:
-        _share_topics_together(group, members[0].topic_ids, targets)
+        yield from _share_topics_together(group, members[0].topic_ids, targets)
     else:
-        for topic_id in subscribers.keys_in_order():
-            _share_topic(group, topic_id, subscribers[topic_id], targets)
-    return dict(zip(group.members, targets.closed(), strict=True))
+        yield from _share_topics(group, subscribers, targets)
+    return dict(zip(group.members, (yield from targets.closed()), strict=True))
 
 
-def _share_topics_together(group: AssignorGroup, topic_ids: Sequence[bytes], targets: "_Targets") -> None:
-    partitions = [(topic_id, p) for topic_id in topic_ids for p in _assignable(group, topic_id)]
-    sharing: _Sharing[tuple[bytes, int]] = _Sharing(partitions, range(len(group.members)))
+def _share_topics_together(group: AssignorGroup, topic_ids: Sequence[bytes], targets: "_Targets") -> Steps:
+    pace = targets.pace
+    partitions: list[tuple[bytes, int]] = []
+    for topic_id in topic_ids:
+        partitions += [(topic_id, partition) for partition in _assignable(group, topic_id)]
+        if pace.is_over(1 + group.partition_counts[topic_id]):
+            yield
+    sharing: _Sharing[tuple[bytes, int]] = _Sharing(partitions, range(len(group.members)), pace)
     wanted = frozenset(topic_ids)
     for index, previous in enumerate(targets.previous):
-        for topic_id in previous.keys_in_order():
+        for topic_id in _topics_in_order(previous):
             if topic_id in wanted:
-                for partition in previous[topic_id].keys_in_order():
-                    sharing.hold(index, (topic_id, partition))
+                held = JavaHashSet.copy_of(previous[topic_id]).keys_in_order()
+                yield from sharing.hold(index, [(topic_id, partition) for partition in held])
             else:
-                del targets.open(index)[topic_id]
-    for index, (topic_id, partition) in sharing.revoked():
-        targets.take(index, topic_id, partition)
-    for index, (topic_id, partition) in sharing.given(partitions):
-        targets.give(index, topic_id, partition)
+                yield from targets.open(index)
+                del targets.changed[index][topic_id]
+            if pace.is_over():
+                yield
+        if pace.is_over():
+            yield
+    yield from targets.take((yield from sharing.revoked()))
+    yield from targets.give((yield from sharing.given(partitions)))
 
 
-def _share_topic(group: AssignorGroup, topic_id: bytes, subscribers: Sequence[int], targets: "_Targets") -> None:
-    partitions = _assignable(group, topic_id)
-    sharing: _Sharing[int] = _Sharing(partitions, subscribers)
+def _share_topics(group: AssignorGroup, subscribers: JavaHashMap[bytes, list[int]], targets: "_Targets") -> Steps:
+    """Topic by topic. Of each only the members that had partitions of it are looked at, beside its subscribers."""
+    pace = targets.pace
+    holders: defaultdict[bytes, list[int]] = defaultdict(list)
     for index, previous in enumerate(targets.previous):
-        for partition in previous[topic_id].keys_in_order() if topic_id in previous else ():
-            sharing.hold(index, partition)
-    for index, partition in sharing.revoked():
-        targets.take(index, topic_id, partition)
-    for index, partition in sharing.given(partitions):
-        targets.give(index, topic_id, partition)
+        for part in in_parts(list(previous)):
+            for topic_id in part:
+                holders[topic_id].append(index)
+            if pace.is_over(len(part)):
+                yield
+        if pace.is_over():
+            yield
+    for topic_id in subscribers.keys_in_order():
+        yield from _share_topic(group, topic_id, subscribers[topic_id], holders.get(topic_id, ()), targets)
+        if pace.is_over(len(subscribers[topic_id]) + group.partition_counts[topic_id]):
+            yield
+
+
+def _share_topic(
+    group: AssignorGroup, topic_id: bytes, subscribers: Sequence[int], holders: Sequence[int], targets: "_Targets"
+) -> Steps:
+    partitions = _assignable(group, topic_id)
+    sharing: _Sharing[int] = _Sharing(partitions, subscribers, targets.pace)
+    for index in holders:
+        yield from sharing.hold(index, JavaHashSet.copy_of(targets.previous[index][topic_id]).keys_in_order())
+    revoked = yield from sharing.revoked()
+    yield from targets.take([(index, (topic_id, partition)) for index, partition in revoked])
+    given = yield from sharing.given(partitions)
+    yield from targets.give([(index, (topic_id, partition)) for index, partition in given])
+
+
+def _topics_in_order(assignment: Assignment) -> list[bytes]:
+    table: JavaHashMap[bytes, Sequence[int]] = JavaHashMap()
+    table.put_all(assignment)
+    return table.keys_in_order()
 
 
 def _assignable(group: AssignorGroup, topic_id: bytes) -> list[int]:
@@ -84,29 +128,47 @@ def _assignable(group: AssignorGroup, topic_id: bytes) -> list[int]:
 class _Targets:
     """What each member had, and what it has instead once that was changed."""
 
-    def __init__(self, previous: Sequence[Assignment]) -> None:
-        self.given = previous
-        self.previous = [opened(assignment) for assignment in previous]
+    def __init__(self, previous: Sequence[Assignment], pace: "Pace") -> None:
+        self.pace = pace
+        self.previous = previous
         self.changed: dict[int, OpenAssignment] = {}
 
-    def open(self, index: int) -> OpenAssignment:
-        """The member's assignment, to be changed."""
+    def open(self, index: int) -> Steps:
+        """Open the member's assignment, to be changed."""
         if index not in self.changed:
-            self.changed[index] = deep_copy(self.previous[index])
-        return self.changed[index]
+            self.changed[index] = yield from to_change(self.previous[index], self.pace)
 
-    def take(self, index: int, topic_id: bytes, partition: int) -> None:
-        """Take a partition from a member; its topic stays, even without partitions, as in Kafka."""
-        del self.open(index)[topic_id][partition]
+    def take(self, revoked: Sequence[tuple[int, tuple[bytes, int]]]) -> Steps:
+        """Take partitions from members; their topics stay, even without partitions, as in Kafka."""
+        for part in in_parts(revoked):
+            for index, (topic_id, partition) in part:
+                if index not in self.changed:
+                    yield from self.open(index)
+                del self.changed[index][topic_id][partition]
+            if self.pace.is_over(len(part)):
+                yield
 
-    def give(self, index: int, topic_id: bytes, partition: int) -> None:
-        """Give a partition to a member."""
-        self.open(index).compute_if_absent(topic_id, JavaHashSet).add(partition)
+    def give(self, given: Sequence[tuple[int, tuple[bytes, int]]]) -> Steps:
+        """Give partitions to members."""
+        for part in in_parts(given):
+            for index, (topic_id, partition) in part:
+                if index not in self.changed:
+                    yield from self.open(index)
+                self.changed[index].compute_if_absent(topic_id, JavaHashSet).add(partition)
+            if self.pace.is_over(len(part)):
+                yield
 
-    def closed(self) -> Iterable[Assignment]:
+    def closed(self) -> Generator[None, None, list[Assignment]]:
         """The targets of all members, in walking order."""
-        for index, given in enumerate(self.given):
-            yield closed(self.changed[index]) if index in self.changed else given
+        targets: list[Assignment] = []
+        for index, previous in enumerate(self.previous):
+            if index in self.changed:
+                targets.append((yield from closed_in_steps(self.changed[index], self.pace)))
+            else:
+                targets.append(previous)
+            if self.pace.is_over():
+                yield
+        return targets
 
 
 class _Sharing(Generic[K]):
@@ -116,84 +178,126 @@ class _Sharing(Generic[K]):
     others should hold none (SGA-1).
     """
 
-    def __init__(self, partitions: Sequence[K], subscribers: Sequence[int]) -> None:
+    def __init__(self, partitions: Sequence[K], subscribers: Sequence[int], pace: "Pace") -> None:
+        self.pace = pace
         self.sharing = -(-len(subscribers) // len(partitions)) if partitions else 0
         share = self.sharing * len(partitions) / len(subscribers)
-        self.wanted = {member: ceil(share * (i + 1)) - ceil(share * i) for i, member in enumerate(subscribers)}
+        ends = list(map(ceil, [share * number for number in range(len(subscribers) + 1)]))
+        self.wanted = dict(zip(subscribers, map(sub, ends[1:], ends), strict=True))
         self.holders: JavaHashMap[K, JavaHashSet[int]] = JavaHashMap(expected=capacity_for(len(partitions) + 1))
         self.held: dict[int, JavaHashSet[K]] = {}
 
-    def hold(self, member: int, partition: K) -> None:
-        """The member had the partition before."""
-        self.holders.compute_if_absent(partition, JavaHashSet).add(member)
-        self.held.setdefault(member, JavaHashSet()).add(partition)
+    def hold(self, member: int, partitions: Sequence[K]) -> Steps:
+        """The member had the partitions before."""
+        if member not in self.held:
+            self.held[member] = JavaHashSet()
+        self.held[member].add_all(partitions)
+        for part in in_parts(partitions):
+            for partition in part:
+                self.holders.compute_if_absent(partition, JavaHashSet).add(member)
+            if self.pace.is_over(len(part)):
+                yield
 
-    def revoked(self) -> list[tuple[int, K]]:
+    def revoked(self) -> Generator[None, None, list[tuple[int, K]]]:
         """Take partitions from members that hold too many, then members from partitions that have too many (SGA-3)."""
         revoked: list[tuple[int, K]] = []
         for member, held in self.held.items():
-            surplus = max(len(held) - self.wanted.get(member, 0), 0)
-            revoked += [(member, partition) for partition in held.keys_in_order()[:surplus]]
-        for member, partition in revoked:
-            self._release(member, partition)
-        for partition in self.holders.keys_in_order():
-            holders = self.holders[partition].keys_in_order()
-            for member in holders[: max(len(holders) - self.sharing, 0)]:
-                self._release(member, partition)
-                revoked.append((member, partition))
-        return revoked
+            surplus = len(held) - self.wanted.get(member, 0)
+            if surplus > 0:
+                revoked += [(member, partition) for partition in held.keys_in_order()[:surplus]]
+            if self.pace.is_over():
+                yield
+        yield from self._release(revoked)
+        too_many: list[tuple[int, K]] = []
+        for part in in_parts(list(self.holders.items())):
+            for partition, members in part:
+                if len(members) > self.sharing:
+                    surplus = len(members) - self.sharing
+                    too_many += [(member, partition) for member in members.keys_in_order()[:surplus]]
+            if self.pace.is_over(len(part)):
+                yield
+        yield from self._release(too_many)
+        return revoked + too_many
 
-    def given(self, partitions: Iterable[K]) -> list[tuple[int, K]]:
+    def given(self, partitions: Sequence[K]) -> Generator[None, None, list[tuple[int, K]]]:
         """Give `partitions` that lack members, in turn, to members that lack partitions (SGA-3).
 
         Nobody takes note of who has been given a partition just now: a member that is alone in lacking partitions may
         be given the same one twice, which uses up one of the partition's places.
         """
-        for partition in partitions:
-            self.holders.compute_if_absent(partition, JavaHashSet)
-        turns = _Turns(sorted(member for member in self.wanted if self._lacks(member)))
+        sizes = dict.fromkeys(self.wanted, 0) | dict(zip(self.held, map(len, self.held.values()), strict=True))
+        lacking = [member for member, wanted in self.wanted.items() if sizes[member] < wanted]
         given: list[tuple[int, K]] = []
-        for partition in self.holders.keys_in_order():
-            for _ in range(self.sharing - len(self.holders[partition])):
-                member = turns.next(self.holders[partition])
-                if member is None:
-                    break
-                given.append((member, partition))
-                self.held.setdefault(member, JavaHashSet()).add(partition)
-                if not self._lacks(member):
-                    turns.leave(member)
+        if not lacking:
+            return given
+        for part in in_parts(partitions):
+            for partition in part:
+                self.holders.compute_if_absent(partition, _nobody)
+            if self.pace.is_over(len(part)):
+                yield
+        yield from self._give(_Turns(sorted(lacking)), sizes, given)
         return given
 
-    def _lacks(self, member: int) -> bool:
-        return len(self.held.get(member, ())) < self.wanted[member]
+    def _give(self, turns: "_Turns", sizes: dict[int, int], given: list[tuple[int, K]]) -> Steps:
+        units = 0
+        for partition in self.holders.keys_in_order():
+            holders, just = self.holders[partition], set[int]()
+            for _ in range(self.sharing - len(holders)):
+                member = turns.next(holders)
+                if member is None:
+                    return
+                given.append((member, partition))
+                if member not in just:
+                    just.add(member)
+                    sizes[member] += 1
+                    if sizes[member] == self.wanted[member]:
+                        turns.leave(member)
+            units += 1 + len(just)
+            if units >= ENTRIES_PER_PART:
+                if self.pace.is_over(units):
+                    yield
+                units = 0
+        self.pace.count(units)
 
-    def _release(self, member: int, partition: K) -> None:
-        del self.held[member][partition]
-        del self.holders[partition][member]
+    def _release(self, revoked: Sequence[tuple[int, K]]) -> Steps:
+        for part in in_parts(revoked):
+            for member, partition in part:
+                del self.held[member][partition]
+                del self.holders[partition][member]
+            if self.pace.is_over(len(part)):
+                yield
+
+
+_NO_HOLDERS: Final = JavaHashSet[int]()
+
+
+def _nobody() -> JavaHashSet[int]:
+    """The holders of a partition that has none: nothing is added to them any more."""
+    return _NO_HOLDERS
 
 
 class _Turns:
     """Members take turns, round after round; when nobody took anything in a round, they do not begin another."""
 
     def __init__(self, members: list[int]) -> None:
-        self._members = members
-        self._round = list(members)
+        self._members = dict.fromkeys(members)
+        self._round = iter(members)
         self._any_taken = False
 
     def next(self, excluded: JavaHashSet[int]) -> int | None:
-        """The next member that is not `excluded`; None when the round ends without anyone having taken something."""
+        """The next member that is not `excluded`; None when the round ends without anyone having taken something.
+
+        Then there is none any more, whoever is excluded.
+        """
         while True:
-            if not self._round:
-                if not self._any_taken:
-                    return None
-                self._round, self._any_taken = list(self._members), False
-                if not self._round:
-                    return None
-            member = self._round.pop(0)
-            if member not in excluded:
-                self._any_taken = True
-                return member
+            for member in self._round:
+                if member not in excluded:
+                    self._any_taken = True
+                    return member
+            if not self._any_taken or not self._members:
+                return None
+            self._round, self._any_taken = iter(list(self._members)), False
 
     def leave(self, member: int) -> None:
         """The member has enough: it takes no further turns."""
-        self._members.remove(member)
+        del self._members[member]

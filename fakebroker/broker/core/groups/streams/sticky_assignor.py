@@ -5,12 +5,23 @@ are walked in the order of Java's hash maps, processes and members with equal lo
 Kafka: `StickyTaskAssignor`, `ProcessState`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Generator, Mapping, Sequence
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakebroker.broker.core.groups.streams.tasks import NO_TASKS, Task, Tasks, each_task, tasks_of
 from fakebroker.broker.core.java_hash_map import JavaHashMap
 from fakebroker.broker.core.java_priority_queue import JavaPriorityQueue
+from fakebroker.protocol.pace import in_parts, kept
+
+if TYPE_CHECKING:
+    from fakebroker.protocol.pace import Pace
+
+_BY_PARTITION: Final = itemgetter(1, 0)  # of tasks: then by subtopology
+_LOAD: Final = attrgetter("load")
+
+Steps = Generator[None, None, None]
 
 
 class AssignorMember(NamedTuple):
@@ -29,14 +40,22 @@ class AssignorSubtopology(NamedTuple):
 
 
 def assign(
-    members: Mapping[str, AssignorMember], subtopologies: Sequence[AssignorSubtopology], num_standby_replicas: int
-) -> dict[str, Tasks]:
-    """Give every member its target.
+    members: Mapping[str, AssignorMember],
+    subtopologies: Sequence[AssignorSubtopology],
+    num_standby_replicas: int,
+    pace: "Pace",
+) -> Generator[None, None, dict[str, Tasks]]:
+    """Give every member its target, in steps.
 
     `members` are in the order of Java's hash map (CGA-10); each stateful task gets up to `num_standby_replicas`
-    standbys, fewer if there are not enough processes.
+    standbys, fewer if there are not enough processes. A unit of the pace is a task of a member, or one of the topology.
     """
-    return _Assignment(members, subtopologies, num_standby_replicas).result()
+    work = _Assignment(len(members), num_standby_replicas, pace)
+    yield from work.prepare(members, subtopologies)
+    yield from work.assign_active()
+    if num_standby_replicas > 0:
+        yield from work.assign_standby()
+    return (yield from work.result())
 
 
 class _Member:
@@ -47,35 +66,20 @@ class _Member:
         self.process = process
         self.active: list[Task] = []
         self.standby: list[Task] = []
-
-    @property
-    def load(self) -> int:
-        return len(self.active) + len(self.standby)
+        self.load = 0  # how many both are
 
 
 class _Process:
-    """A process with its members; `by_load` is made anew once a task was given to a member out of turn."""
+    """A process with its members; `by_load` is made anew once a task was given to a member out of turn.
+
+    `load` is how many tasks each member has on average.
+    """
 
     def __init__(self) -> None:
         self.members: JavaHashMap[str, _Member] = JavaHashMap()
         self.tasks: dict[Task, None] = {}
+        self.load = 0.0
         self.by_load: JavaPriorityQueue[_Member] | None = None
-
-    @property
-    def load(self) -> float:
-        return len(self.tasks) / len(self.members)
-
-    def take_turn(self) -> _Member:
-        """The member that is next: the one with the fewest tasks. It stays out of the queue until `end_turn`."""
-        if self.by_load is None:
-            in_order = (self.members[member_id] for member_id in self.members.keys_in_order())
-            self.by_load = JavaPriorityQueue(lambda member: member.load, in_order)
-        return self.by_load.poll()
-
-    def end_turn(self, member: _Member) -> None:
-        """The member has got its task."""
-        assert self.by_load is not None
-        self.by_load.add(member)
 
 
 class _Quota:
@@ -103,54 +107,80 @@ class _Quota:
 class _Assignment:
     """One run of the assignor."""
 
-    def __init__(
-        self,
-        members: Mapping[str, AssignorMember],
-        subtopologies: Sequence[AssignorSubtopology],
-        num_standby_replicas: int,
-    ) -> None:
+    def __init__(self, members: int, num_standby_replicas: int, pace: "Pace") -> None:
+        self.pace = pace
         self.replicas = num_standby_replicas
-        self.active = [task for each in subtopologies for task in _tasks(each)]
-        self.stateful = [task for each in subtopologies if each.is_stateful for task in _tasks(each)]
-        total = len(self.active) + len(self.stateful) * num_standby_replicas
-        self.active_quota = _Quota(len(self.active), len(members))
-        self.total_quota = _Quota(total, len(members))
+        self.active: list[Task] = []
+        self.stateful: list[Task] = []
+        self.active_quota = self.total_quota = _Quota(0, members)
         self.members: dict[str, _Member] = {}
-        self.processes: JavaHashMap[str, _Process] = JavaHashMap(expected=len(members))
+        self.processes: JavaHashMap[str, _Process] = JavaHashMap(expected=members)
         self.had_active: dict[Task, _Member] = {}
-        self.had_standby: dict[Task, list[_Member]] = {}
-        for member_id, member in members.items():
-            self._add(member_id, member)
+        self.had_standby: defaultdict[Task, list[_Member]] = defaultdict(list)
 
-    def _add(self, member_id: str, spec: AssignorMember) -> None:
+    def prepare(self, members: Mapping[str, AssignorMember], subtopologies: Sequence[AssignorSubtopology]) -> Steps:
+        """Find the tasks that there are, and those that the members had."""
+        for each in subtopologies:
+            for part in in_parts(range(each.tasks)):
+                tasks = list(each_task(each.subtopology_id, part))
+                self.active += tasks
+                if each.is_stateful:
+                    self.stateful += tasks
+                if self.pace.is_over(len(part)):
+                    yield
+            if self.pace.is_over():
+                yield
+        self.active_quota = _Quota(len(self.active), len(members))
+        self.total_quota = _Quota(len(self.active) + len(self.stateful) * self.replicas, len(members))
+        for member_id, spec in members.items():
+            yield from self._add(member_id, spec)
+
+    def _add(self, member_id: str, spec: AssignorMember) -> Steps:
         if spec.process_id not in self.processes:
             self.processes[spec.process_id] = _Process()
         process = self.processes[spec.process_id]
         member = self.members[member_id] = process.members[member_id] = _Member(member_id, process)
-        for task in spec.previous.active:
-            self.had_active[task] = member
-        for task in spec.previous.standby:
-            self.had_standby.setdefault(task, []).append(member)
+        for part in in_parts(spec.previous.active):
+            self.had_active.update(dict.fromkeys(part, member))
+            if self.pace.is_over(len(part)):
+                yield
+        for part in in_parts(spec.previous.standby):
+            for task in part:
+                self.had_standby[task].append(member)
+            if self.pace.is_over(len(part)):
+                yield
+        if self.pace.is_over():
+            yield
 
-    def result(self) -> dict[str, Tasks]:
-        """Assign, and collect what each member got."""
-        self._assign_active()
-        if self.replicas > 0:
-            self._assign_standby()
-        return {member_id: tasks_of(member.active, member.standby) for member_id, member in self.members.items()}
+    def result(self) -> Generator[None, None, dict[str, Tasks]]:
+        """What each member got."""
+        targets: dict[str, Tasks] = {}
+        for member_id, member in self.members.items():
+            targets[member_id] = tasks_of(member.active, member.standby)
+            if self.pace.is_over(1 + member.load):
+                yield
+        return targets
 
     # -- active tasks --------------------------------------------------------------------------------------------------
 
-    def _assign_active(self) -> None:
+    def assign_active(self) -> Steps:
         """Back to those who had them, then to those who have their state, the rest by load (STA-2, STA-3)."""
-        tasks = sorted(self.active, key=lambda task: (task.partition, task.subtopology_id))
-        tasks = [task for task in tasks if not self._stays_active(task, self.had_active.get(task))]
-        tasks = [task for task in tasks if not self._stays_active(task, self._least_loaded_standby(task))]
-        by_load = self._processes_by_load()
+        pace = self.pace
+        in_order = sorted(self.active, key=_BY_PARTITION)
+        tasks = yield from kept(in_order, lambda task: not self._stays_active(task, self.had_active.get(task)), pace)
+        if self.had_standby:
+            tasks = yield from kept(tasks, lambda task: not self._returns_active(task), pace)
+        by_load = yield from self._processes_by_load()
         for task in sorted(tasks):
             process = by_load.poll()
-            self._give_to_least_loaded(process, task, is_active=True)
+            yield from self._give_to_least_loaded(process, task, is_active=True)
             by_load.add(process)
+            if pace.is_over():
+                yield
+
+    def _returns_active(self, task: Task) -> bool:
+        """Give an active task to a member that has its state, if one may have it."""
+        return self._stays_active(task, self._least_loaded_standby(task))
 
     def _stays_active(self, task: Task, member: _Member | None) -> bool:
         """Give an active task to a member that had it, if that is under its quota."""
@@ -161,15 +191,24 @@ class _Assignment:
 
     # -- standby tasks -------------------------------------------------------------------------------------------------
 
-    def _assign_standby(self) -> None:
+    def assign_standby(self) -> Steps:
         """On processes that have not the task: to those who have its state, the rest by load (STA-5)."""
-        tasks = sorted(self.stateful, key=lambda task: (task.partition, task.subtopology_id), reverse=True)
-        left = [(task, missing) for task in tasks if (missing := self._standbys_missing(task))]
-        by_load = self._processes_by_load()
+        left: list[tuple[Task, int]] = []
+        for task in sorted(self.stateful, key=_BY_PARTITION, reverse=True):
+            missing = self._standbys_missing(task)
+            if missing:
+                left.append((task, missing))
+            if self.pace.is_over():
+                yield
+        by_load = yield from self._processes_by_load()
         for task, missing in sorted(left, reverse=True):
             for _ in range(missing):
-                if not self._give_standby_by_load(by_load, task):
+                if not (yield from self._give_standby_by_load(by_load, task)):
                     break
+                if self.pace.is_over():
+                    yield
+            if self.pace.is_over():
+                yield
 
     def _standbys_missing(self, task: Task) -> int:
         """Give standbys of a task to members that had it; returns how many have found no such member."""
@@ -193,7 +232,7 @@ class _Assignment:
     def _is_under_total_quota(self, member: _Member) -> bool:
         return member.load < self.total_quota.size
 
-    def _give_standby_by_load(self, by_load: JavaPriorityQueue[_Process], task: Task) -> bool:
+    def _give_standby_by_load(self, by_load: JavaPriorityQueue[_Process], task: Task) -> Generator[None, None, bool]:
         """Give a standby to the least loaded process without the task. Returns False if there is none."""
         passed: list[_Process] = []
         found = False
@@ -201,7 +240,7 @@ class _Assignment:
             process = by_load.poll()
             passed.append(process)
             if task not in process.tasks:
-                self._give_to_least_loaded(process, task, is_active=False)
+                yield from self._give_to_least_loaded(process, task, is_active=False)
                 found = True
         for process in reversed(passed):
             by_load.add(process)
@@ -209,9 +248,21 @@ class _Assignment:
 
     # -- giving --------------------------------------------------------------------------------------------------------
 
-    def _processes_by_load(self) -> JavaPriorityQueue[_Process]:
-        in_order = (self.processes[process_id] for process_id in self.processes.keys_in_order())
-        return JavaPriorityQueue(lambda process: process.load, in_order)
+    def _processes_by_load(self) -> Generator[None, None, JavaPriorityQueue[_Process]]:
+        by_load: JavaPriorityQueue[_Process] = JavaPriorityQueue(_LOAD)
+        for process_id in self.processes.keys_in_order():
+            by_load.add(self.processes[process_id])
+            if self.pace.is_over():
+                yield
+        return by_load
+
+    def _members_by_load(self, process: _Process) -> Generator[None, None, JavaPriorityQueue[_Member]]:
+        by_load: JavaPriorityQueue[_Member] = JavaPriorityQueue(_LOAD)
+        for member_id in process.members.keys_in_order():
+            by_load.add(process.members[member_id])
+            if self.pace.is_over():
+                yield
+        return by_load
 
     def _least_loaded_standby(self, task: Task, *, without_task: bool = False) -> _Member | None:
         """Of the members that had a standby of the task the least loaded: both its process and itself.
@@ -235,19 +286,20 @@ class _Assignment:
         self._put(member, task, is_active=is_active)
         member.process.by_load = None
 
-    def _give_to_least_loaded(self, process: _Process, task: Task, *, is_active: bool) -> None:
+    def _give_to_least_loaded(self, process: _Process, task: Task, *, is_active: bool) -> Steps:
         """Give a task to the member of the process that has the fewest."""
-        member = process.take_turn()
+        if process.by_load is None:
+            process.by_load = yield from self._members_by_load(process)
+        member = process.by_load.poll()
         self._put(member, task, is_active=is_active)
-        process.end_turn(member)
+        process.by_load.add(member)
 
     def _put(self, member: _Member, task: Task, *, is_active: bool) -> None:
         (member.active if is_active else member.standby).append(task)
-        member.process.tasks[task] = None
+        member.load += 1
+        process = member.process
+        process.tasks[task] = None
+        process.load = len(process.tasks) / len(process.members)
         if is_active:
             self.active_quota.count(member.load)
         self.total_quota.count(member.load)
-
-
-def _tasks(subtopology: AssignorSubtopology) -> Iterable[Task]:
-    return each_task(subtopology.subtopology_id, range(subtopology.tasks))

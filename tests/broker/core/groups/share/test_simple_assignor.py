@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fakebroker.broker.core.groups.modern.assignments import AssignorGroup, AssignorMember
 from fakebroker.broker.core.groups.share import simple_assignor
+from fakebroker.protocol.pace import AT_ONCE, finished
 from tests.support.assigning import assigned
 from tests.support.assignor_histories import AssignorHistory
 
@@ -59,7 +60,9 @@ def test_topics_of_members_are_not_searched(is_homogeneous: bool) -> None:
     member = AssignorMember(Unsearched(ids), {ids[0]: (0,)})
     group = AssignorGroup({"m1": member, "m2": member}, dict.fromkeys(ids, 1), is_homogeneous)
 
-    assert {topic_id for target in simple_assignor.assign(group).values() for topic_id in target} == set(ids)
+    assert {
+        topic_id for target in finished(simple_assignor.assign(group, AT_ONCE)).values() for topic_id in target
+    } == set(ids)
 
 
 @pytest.mark.rules("SGH-10")
@@ -92,7 +95,7 @@ def test_everybody_has_what_it_should_from_an_empty_start(seed: int) -> None:
         if not group.is_homogeneous or group.assignable is None:
             continue
         fresh = group._replace(members={m: member._replace(previous={}) for m, member in group.members.items()})
-        target = simple_assignor.assign(fresh)
+        target = finished(simple_assignor.assign(fresh, AT_ONCE))
         topic_ids = next(iter(group.members.values())).topic_ids
         partitions = [(each, p) for each in topic_ids for p in sorted(group.assignable.get(each, ()))]
         held = Counter((each, p) for assignment in target.values() for each, of in assignment.items() for p in of)

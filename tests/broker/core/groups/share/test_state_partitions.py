@@ -17,6 +17,7 @@ from fakebroker.broker.core.groups.share.state_partitions import (
     without,
 )
 from fakebroker.broker.core.groups.share.states import PARTITION_TRANSITIONS, PartitionEvent, PartitionState
+from fakebroker.protocol.pace import AT_ONCE, finished
 from tests.support.cluster import make_cluster
 
 A, B, C = (bytes([number] * 16) for number in range(1, 4))
@@ -70,7 +71,8 @@ def test_partitions_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     united(some, more)
     StatePartitions(some, more).to_initialize(["a"], topics, 500, 0)
     members = {"m": AssignorMember([topic.id])}
-    assign(AssignorGroup(members, {topic.id: 400}, True, {topic.id: some[topic.id].partitions}))
+    group = AssignorGroup(members, {topic.id: 400}, True, {topic.id: some[topic.id].partitions})
+    finished(assign(group, AT_ONCE))
     assert Compared.count <= 5 * 400
 
 

@@ -3,15 +3,24 @@
 `tests/clients/test_kafka_tasks.py` asks Kafka's own class.
 """
 
+from collections.abc import Mapping, Sequence
 from random import Random
 
 import pytest
 
 from fakebroker.broker.core.groups.streams.sticky_assignor import AssignorMember, AssignorSubtopology, assign
 from fakebroker.broker.core.groups.streams.tasks import Task, Tasks
+from fakebroker.protocol.pace import AT_ONCE, finished
 from tests.support.chance import SEED
 from tests.support.streams_groups import partitions, tasks
 from tests.support.task_histories import TaskHistory
+
+
+def assigned(
+    members: Mapping[str, AssignorMember], subtopologies: Sequence[AssignorSubtopology], num_standby_replicas: int
+) -> dict[str, Tasks]:
+    """What the assignor gives, in one go."""
+    return finished(assign(members, subtopologies, num_standby_replicas, AT_ONCE))
 
 
 def members(**processes: str) -> dict[str, AssignorMember]:
@@ -35,8 +44,8 @@ def stateful(count: int, name: str = "0") -> AssignorSubtopology:
 @pytest.mark.rules("STA-4")
 def test_a_lone_member_has_all_and_a_second_takes_half() -> None:
     """The first keeps its lowest partitions."""
-    alone = assign(members(a="p"), [stateless(5)], 0)
-    both = assign({"a": AssignorMember("p", alone["a"]), "b": AssignorMember("q")}, [stateless(5)], 0)
+    alone = assigned(members(a="p"), [stateless(5)], 0)
+    both = assigned({"a": AssignorMember("p", alone["a"]), "b": AssignorMember("q")}, [stateless(5)], 0)
 
     assert active(alone) == {"a": [0, 1, 2, 3, 4]}
     assert active(both) == {"a": [0, 1, 2], "b": [3, 4]}
@@ -46,7 +55,7 @@ def test_a_lone_member_has_all_and_a_second_takes_half() -> None:
 def test_the_quota_follows_what_is_left() -> None:
     """Seven tasks for three: a member that reaches the rounded share takes it away, the share of the others shrinks."""
     has_all = tasks(*range(7))
-    found = assign(
+    found = assigned(
         {"a": AssignorMember("p", has_all), "b": AssignorMember("q"), "c": AssignorMember("r")}, [stateless(7)], 0
     )
 
@@ -56,7 +65,7 @@ def test_the_quota_follows_what_is_left() -> None:
 @pytest.mark.rules("STA-3")
 def test_load_is_counted_by_process() -> None:
     """A process with two members takes twice as much, one task at a time, and its members share evenly."""
-    found = assign(members(a="p", b="p", c="q"), [stateless(6)], 0)
+    found = assigned(members(a="p", b="p", c="q"), [stateless(6)], 0)
 
     assert {member_id: len(of) for member_id, of in active(found).items()} == {"a": 2, "b": 2, "c": 2}
 
@@ -64,7 +73,7 @@ def test_load_is_counted_by_process() -> None:
 @pytest.mark.rules("STA-2")
 def test_a_task_goes_to_who_has_its_state() -> None:
     """When the member with the active task is gone, the member with the standby gets it, if it is under its quota."""
-    found = assign(
+    found = assigned(
         {"a": AssignorMember("p", tasks(1, 3)), "b": AssignorMember("q", tasks(standby=[0, 2, 3]))}, [stateful(4)], 0
     )
 
@@ -74,8 +83,8 @@ def test_a_task_goes_to_who_has_its_state() -> None:
 @pytest.mark.rules("STA-5")
 def test_standbys_are_on_other_processes() -> None:
     """Each stateful task gets its standbys where it is not; what finds no process is left out."""
-    two = assign(members(a="p", b="q"), [stateful(2), stateless(2, "1")], 2)
-    one = assign(members(a="p", b="p"), [stateful(2)], 1)
+    two = assigned(members(a="p", b="q"), [stateful(2), stateless(2, "1")], 2)
+    one = assigned(members(a="p", b="p"), [stateful(2)], 1)
 
     for member_id, other in (("a", "b"), ("b", "a")):
         assert two[member_id].standby == tuple(task for task in two[other].active if task.subtopology_id == "0")
@@ -86,7 +95,7 @@ def test_standbys_are_on_other_processes() -> None:
 @pytest.mark.rules("STA-5")
 def test_standbys_stay() -> None:
     """A member that was active before keeps a copy while it has room; a standby stays with the member that has it."""
-    found = assign(
+    found = assigned(
         {
             "a": AssignorMember("p", tasks(0, 1, 2)),
             "b": AssignorMember("q"),
@@ -107,7 +116,7 @@ def test_any_history_is_even_and_complete() -> None:
         history = TaskHistory(Random(seed))
         for _ in range(15):
             given = history.step()
-            found = assign(given, history.subtopologies, history.standbys)
+            found = assigned(given, history.subtopologies, history.standbys)
             expected = [Task(each.subtopology_id, n) for each in history.subtopologies for n in range(each.tasks)]
             assert sorted(task for of in found.values() for task in of.active) == expected
             assert not any(of.warmup for of in found.values())

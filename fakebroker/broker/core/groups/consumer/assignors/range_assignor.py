@@ -3,57 +3,101 @@
 Kafka: `RangeAssignor`.
 """
 
-from fakebroker.broker.core.groups.modern.assignments import Assignment, AssignorGroup
-from fakebroker.broker.core.java_hash_map import JavaHashMap, capacity_for
+from collections import Counter
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.core.groups.modern.assignments import Assignment, AssignorGroup, AssignorMember
+from fakebroker.broker.core.java_hash_map import JavaHashSet, capacity_for
+from fakebroker.protocol.pace import ENTRIES_PER_PART, in_parts
+
+if TYPE_CHECKING:
+    from fakebroker.protocol.pace import Pace
 
 NAME = "range"
 
 
-def assign(group: AssignorGroup) -> dict[str, Assignment]:
+def assign(group: AssignorGroup, pace: "Pace") -> Generator[None, None, dict[str, Assignment]]:
     """Give every member its ranges. What members had before does not matter."""
-    subscribers = _subscriber_counts(group)
-    ranges = {topic_id: _Ranges(group.partition_counts[topic_id], count) for topic_id, count in subscribers.items()}
+    ranges = yield from _ranges(group, pace)
+    orders: dict[tuple[int, int], list[bytes]] = {}
     target: dict[str, Assignment] = {}
-    for member_id in _sorted_members(group):
+    for member_id in (yield from _sorted_members(group, pace)):
         member = group.members[member_id]
-        count = len(member.topic_ids) + member.missing_topics
-        taken: JavaHashMap[bytes, range] = JavaHashMap(expected=capacity_for(count))
-        for topic_id in member.topic_ids:
-            if partitions := ranges[topic_id].take():
-                taken[topic_id] = partitions
-        target[member_id] = {topic_id: tuple(taken[topic_id]) for topic_id in taken.keys_in_order()}
+        alike = id(member.topic_ids), member.missing_topics
+        if alike not in orders:
+            orders[alike] = _topics_in_order(member)
+        target[member_id] = yield from _taken(orders[alike], ranges, pace)
     return {member_id: target[member_id] for member_id in group.members}
 
 
 class _Ranges:
     """The partitions of one topic, taken range by range."""
 
+    __slots__ = ("extra", "next", "quota")
+
     def __init__(self, partitions: int, subscribers: int) -> None:
         self.next = 0
         self.quota, self.extra = divmod(partitions, subscribers)
 
-    def take(self) -> range:
-        """The next subscriber's range, empty when there are more subscribers than partitions."""
-        taken = range(self.next, self.next + self.quota + (self.extra > 0))
-        self.extra = max(self.extra - 1, 0)
-        self.next = taken.stop
-        return taken
 
-
-def _subscriber_counts(group: AssignorGroup) -> dict[bytes, int]:
+def _ranges(group: AssignorGroup, pace: "Pace") -> Generator[None, None, dict[bytes, _Ranges]]:
+    alike = Counter(id(member.topic_ids) for member in group.members.values())
+    subscriptions = {id(member.topic_ids): member.topic_ids for member in group.members.values()}
     counts: dict[bytes, int] = {}
-    for member in group.members.values():
-        for topic_id in member.topic_ids:
-            counts[topic_id] = counts.get(topic_id, 0) + 1
-    return counts
+    for each, members in alike.items():
+        for part in in_parts(subscriptions[each]):
+            for topic_id in part:
+                counts[topic_id] = counts.get(topic_id, 0) + members
+            if pace.is_over(len(part)):
+                yield
+    ranges: dict[bytes, _Ranges] = {}
+    for topic_id, count in counts.items():
+        ranges[topic_id] = _Ranges(group.partition_counts[topic_id], count)
+        if pace.is_over():
+            yield
+    return ranges
 
 
-def _sorted_members(group: AssignorGroup) -> list[str]:
+def _topics_in_order(member: AssignorMember) -> list[bytes]:
+    """The topics of a member in the order in which Java lists those that it is given partitions of."""
+    count = len(member.topic_ids) + member.missing_topics
+    table: JavaHashSet[bytes] = JavaHashSet(expected=capacity_for(count))
+    table.add_all(member.topic_ids)
+    return table.keys_in_order()
+
+
+def _taken(
+    topic_ids: Sequence[bytes], ranges: dict[bytes, _Ranges], pace: "Pace"
+) -> Generator[None, None, dict[bytes, tuple[int, ...]]]:
+    """The next subscriber's ranges; of topics with more subscribers than partitions it may have none."""
+    taken: dict[bytes, tuple[int, ...]] = {}
+    units = 1
+    for topic_id in topic_ids:
+        of = ranges[topic_id]
+        first, end = of.next, of.next + of.quota
+        if of.extra:
+            of.extra -= 1
+            end += 1
+        if end > first:
+            of.next = end
+            taken[topic_id] = tuple(range(first, end))
+        units += 1 + end - first
+        if units >= ENTRIES_PER_PART:
+            if pace.is_over(units):
+                yield
+            units = 0
+    if pace.is_over(units):
+        yield
+    return taken
+
+
+def _sorted_members(group: AssignorGroup, pace: "Pace") -> Generator[None, None, list[str]]:
     """Static members by instance id, then the others by member id, both by UTF-16 code units as Java compares."""
-
-    def rank(member_id: str) -> tuple[bool, bytes]:
-        instance_id = group.members[member_id].instance_id
-        name = member_id if instance_id is None else instance_id
-        return instance_id is None, name.encode("utf-16-be", "surrogatepass")
-
-    return sorted(group.members, key=rank)
+    ranks: dict[str, tuple[bool, bytes]] = {}
+    for member_id, member in group.members.items():
+        name = member_id if member.instance_id is None else member.instance_id
+        ranks[member_id] = member.instance_id is None, name.encode("utf-16-be", "surrogatepass")
+        if pace.is_over():
+            yield
+    return sorted(ranks, key=ranks.__getitem__)
