@@ -358,6 +358,7 @@ def members_of(name: str) -> Story:
             }
             answer = world.ask(client, f"{name}GroupHeartbeat", "many members", topic_partitions=[], **fields)
             assert answer.error_code == 0
+        world.wait("the target of many members is stored", 1)
         world.ask(client, f"{name}GroupDescribe", "many members")
         world.wait(f"many members of a {name} group are fenced", 10 * TIMEOUT_MS)
 

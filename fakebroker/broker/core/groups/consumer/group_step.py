@@ -209,7 +209,11 @@ class GroupStep:
     def compute_target(self, joined: str, pace: Pace) -> Generator[None, None, ComputedTarget]:
         """The target assignment of the group as it will be, in steps; `joined` may be any member."""
         order = members_in_order(self.group.members.in_order(), joined, self._replaced)
+        if pace.is_over(len(order)):
+            yield
         members = {member_id: member for member_id in order if (member := self.member(member_id)) is not None}
+        if pace.is_over(len(order)):
+            yield
         assignor = self._assignor_for(joined)
         spec = yield from self._assignor_group(members, pace)
         return ComputedTarget(assignor, spec.members, (yield from ASSIGNORS[assignor](spec, pace)))

@@ -51,11 +51,14 @@ def assign(
     standbys, fewer if there are not enough processes. A unit of the pace is a task of a member, or one of the topology.
     """
     work = _Assignment(len(members), num_standby_replicas, pace)
-    yield from work.prepare(members, subtopologies)
-    yield from work.assign_active()
-    if num_standby_replicas > 0:
-        yield from work.assign_standby()
-    return (yield from work.result())
+    try:
+        yield from work.prepare(members, subtopologies)
+        yield from work.assign_active()
+        if num_standby_replicas > 0:
+            yield from work.assign_standby()
+        return (yield from work.result())
+    finally:
+        work.let_go()
 
 
 class _Member:
@@ -160,6 +163,12 @@ class _Assignment:
             if self.pace.is_over(1 + member.load):
                 yield
         return targets
+
+    def let_go(self) -> None:
+        """Members and processes know each other: that would keep all tasks until the collector comes by."""
+        for process in self.processes.values():
+            process.members.clear()
+            process.by_load = None
 
     # -- active tasks --------------------------------------------------------------------------------------------------
 
