@@ -4,7 +4,7 @@ Kafka: `RangeAssignor`.
 """
 
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.groups.modern.assignments import Assignment, AssignorGroup, AssignorMember
@@ -19,15 +19,23 @@ NAME = "range"
 
 def assign(group: AssignorGroup, pace: "Pace") -> Generator[None, None, dict[str, Assignment]]:
     """Give every member its ranges. What members had before does not matter."""
-    ranges = yield from _ranges(group, pace)
-    orders: dict[tuple[int, int], list[bytes]] = {}
+    alike = Counter([id(member.topic_ids) for member in group.members.values()])
+    ranges = yield from _ranges(group, alike, pace)
+    orders: dict[tuple[int, int], Sequence[bytes]] = {}  # of subscriptions, without the topics that are used up
     target: dict[str, Assignment] = {}
     for member_id in (yield from _sorted_members(group, pace)):
         member = group.members[member_id]
-        alike = id(member.topic_ids), member.missing_topics
-        if alike not in orders:
-            orders[alike] = _topics_in_order(member)
-        target[member_id] = yield from _taken(orders[alike], ranges, pace)
+        subscription = id(member.topic_ids)
+        if alike[subscription] == 1:
+            taken, _ = yield from _taken(member.topic_ids, ranges, pace)
+            target[member_id] = {topic_id: taken[topic_id] for topic_id in _in_order(member, taken)}
+            continue
+        key = subscription, member.missing_topics
+        topic_ids = orders[key] if key in orders else _in_order(member, member.topic_ids)
+        target[member_id], is_any_used_up = yield from _taken(topic_ids, ranges, pace)
+        if is_any_used_up:
+            topic_ids = [topic_id for topic_id in topic_ids if ranges[topic_id].quota or ranges[topic_id].extra]
+        orders[key] = topic_ids
     return {member_id: target[member_id] for member_id in group.members}
 
 
@@ -41,8 +49,10 @@ class _Ranges:
         self.quota, self.extra = divmod(partitions, subscribers)
 
 
-def _ranges(group: AssignorGroup, pace: "Pace") -> Generator[None, None, dict[bytes, _Ranges]]:
-    alike = Counter(id(member.topic_ids) for member in group.members.values())
+def _ranges(
+    group: AssignorGroup, alike: Mapping[int, int], pace: "Pace"
+) -> Generator[None, None, dict[bytes, _Ranges]]:
+    """Of each topic; `alike` is how many members have each of the lists of topics, by the identity of the list."""
     subscriptions = {id(member.topic_ids): member.topic_ids for member in group.members.values()}
     counts: dict[bytes, int] = {}
     for each, members in alike.items():
@@ -59,19 +69,19 @@ def _ranges(group: AssignorGroup, pace: "Pace") -> Generator[None, None, dict[by
     return ranges
 
 
-def _topics_in_order(member: AssignorMember) -> list[bytes]:
-    """The topics of a member in the order in which Java lists those that it is given partitions of."""
-    count = len(member.topic_ids) + member.missing_topics
-    table: JavaHashSet[bytes] = JavaHashSet(expected=capacity_for(count))
-    table.add_all(member.topic_ids)
+def _in_order(member: AssignorMember, topic_ids: Iterable[bytes]) -> list[bytes]:
+    """Topics that a member is given partitions of in the order in which Java lists them."""
+    table: JavaHashSet[bytes] = JavaHashSet(expected=capacity_for(len(member.topic_ids) + member.missing_topics))
+    table.add_all(topic_ids)
     return table.keys_in_order()
 
 
 def _taken(
-    topic_ids: Sequence[bytes], ranges: dict[bytes, _Ranges], pace: "Pace"
-) -> Generator[None, None, dict[bytes, tuple[int, ...]]]:
-    """The next subscriber's ranges; of topics with more subscribers than partitions it may have none."""
+    topic_ids: Sequence[bytes], ranges: Mapping[bytes, _Ranges], pace: "Pace"
+) -> Generator[None, None, tuple[dict[bytes, tuple[int, ...]], bool]]:
+    """The next subscriber's ranges, and whether topics are used up: when they have more subscribers than partitions."""
     taken: dict[bytes, tuple[int, ...]] = {}
+    is_any_used_up = False
     units = 1
     for topic_id in topic_ids:
         of = ranges[topic_id]
@@ -82,6 +92,8 @@ def _taken(
         if end > first:
             of.next = end
             taken[topic_id] = tuple(range(first, end))
+        if not of.quota and not of.extra:
+            is_any_used_up = True
         units += 1 + end - first
         if units >= ENTRIES_PER_PART:
             if pace.is_over(units):
@@ -89,7 +101,7 @@ def _taken(
             units = 0
     if pace.is_over(units):
         yield
-    return taken
+    return taken, is_any_used_up
 
 
 def _sorted_members(group: AssignorGroup, pace: "Pace") -> Generator[None, None, list[str]]:
