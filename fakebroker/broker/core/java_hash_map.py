@@ -50,8 +50,9 @@ def _by_bucket(keys: list[Any], mask: int) -> list[Any]:
             return sorted(keys)
         hashes = keys
     elif isinstance(first, tuple):
-        topics = {topic_id: hash_code(topic_id) * 31 for topic_id in {pair[0] for pair in keys}}
-        hashes = [topics[topic_id] + partition & 0xFFFFFFFF for topic_id, partition in keys]
+        topics = list({topic_id for topic_id, _ in keys})
+        hash_codes = dict(zip(topics, map(_known_hash_code, topics), strict=True))
+        hashes = [hash_codes[topic_id] * 31 + partition & 0xFFFFFFFF for topic_id, partition in keys]
     elif isinstance(first, str) and max(map(len, keys)) > LONGEST_KEPT:
         hashes = [hash_code(key) for key in keys]
     else:

@@ -137,6 +137,8 @@ class _Targets:
         """Open the member's assignment, to be changed."""
         if index not in self.changed:
             self.changed[index] = yield from to_change(self.previous[index], self.pace)
+            if self.pace.is_over():
+                yield
 
     def take(self, revoked: Sequence[tuple[int, tuple[bytes, int]]]) -> Steps:
         """Take partitions from members; their topics stay, even without partitions, as in Kafka."""

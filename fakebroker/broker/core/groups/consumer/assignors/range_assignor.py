@@ -3,7 +3,6 @@
 Kafka: `RangeAssignor`.
 """
 
-from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -19,8 +18,14 @@ NAME = "range"
 
 def assign(group: AssignorGroup, pace: "Pace") -> Generator[None, None, dict[str, Assignment]]:
     """Give every member its ranges. What members had before does not matter."""
-    alike = Counter([id(member.topic_ids) for member in group.members.values()])
-    ranges = yield from _ranges(group, alike, pace)
+    subscriptions, alike = dict[int, Sequence[bytes]](), dict[int, int]()  # by the identity of the list of topics
+    for member in group.members.values():
+        subscription = id(member.topic_ids)
+        subscriptions[subscription] = member.topic_ids
+        alike[subscription] = alike.get(subscription, 0) + 1
+        if pace.is_over():
+            yield
+    ranges = yield from _ranges(group.partition_counts, [(subscriptions[each], alike[each]) for each in alike], pace)
     orders: dict[tuple[int, int], Sequence[bytes]] = {}  # of subscriptions, without the topics that are used up
     target: dict[str, Assignment] = {}
     for member_id in (yield from _sorted_members(group, pace)):
@@ -50,20 +55,19 @@ class _Ranges:
 
 
 def _ranges(
-    group: AssignorGroup, alike: Mapping[int, int], pace: "Pace"
+    partition_counts: Mapping[bytes, int], subscriptions: Iterable[tuple[Sequence[bytes], int]], pace: "Pace"
 ) -> Generator[None, None, dict[bytes, _Ranges]]:
-    """Of each topic; `alike` is how many members have each of the lists of topics, by the identity of the list."""
-    subscriptions = {id(member.topic_ids): member.topic_ids for member in group.members.values()}
+    """Of each topic; `subscriptions` are lists of topics, and how many members have each."""
     counts: dict[bytes, int] = {}
-    for each, members in alike.items():
-        for part in in_parts(subscriptions[each]):
+    for topic_ids, members in subscriptions:
+        for part in in_parts(topic_ids):
             for topic_id in part:
                 counts[topic_id] = counts.get(topic_id, 0) + members
             if pace.is_over(len(part)):
                 yield
     ranges: dict[bytes, _Ranges] = {}
     for topic_id, count in counts.items():
-        ranges[topic_id] = _Ranges(group.partition_counts[topic_id], count)
+        ranges[topic_id] = _Ranges(partition_counts[topic_id], count)
         if pace.is_over():
             yield
     return ranges

@@ -245,6 +245,8 @@ class _Work:
         """Open the member's assignment, to be changed."""
         if index not in self.changed:
             self.changed[index] = yield from to_change(self.members[index].previous, self.pace)
+            if self.pace.is_over():
+                yield
 
 
 def _rank(topic_id: bytes, partitions: int, subscribers: int) -> tuple[float, int, int, int]:
