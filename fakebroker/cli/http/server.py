@@ -2,9 +2,11 @@
 
 import asyncio
 import socket
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from time import monotonic
+from typing import Protocol
 
 import uvicorn
 from starlette.types import Receive, Scope, Send
@@ -14,7 +16,8 @@ from fakebroker.cli.http.acceptor import Acceptor
 from fakebroker.serve.net.ports import Ports
 
 STOP_WITHIN_S = 1
-MAX_READ_BYTES = 16 * 1024  # at once, of one caller
+MAX_READ_BYTES = 16 * 1024  # at once, of one caller: 40 ms, if each byte is a chunk of its own
+READ_WITHIN_S = 0.01  # of one turn of the loop; then what other callers have sent waits for the next one
 
 
 class ServedApp(Protocol):
@@ -27,14 +30,71 @@ class ServedApp(Protocol):
         """End what does not end by itself."""
 
 
+class Reading:
+    """When the bytes of callers are read: so many in a turn of the loop that the broker's clients have theirs."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, stopwatch: Callable[[], float] = monotonic) -> None:
+        self._loop = loop
+        self._stopwatch = stopwatch
+        self._waiting = deque[tuple[OneCaller, bytes]]()
+        self._took_s = 0.0  # in this turn
+        self._is_turn_to_come = False
+
+    def take(self, caller: "OneCaller", data: bytes) -> None:
+        """Let the caller read what it sent, now or in one of the next turns; until then it can send no more."""
+        if self._waiting or self._took_s > READ_WITHIN_S:
+            caller.transport.pause_reading()
+            self._waiting.append((caller, data))
+        else:
+            self._read(caller, data)
+        self._have_turn()
+
+    def _read(self, caller: "OneCaller", data: bytes) -> None:
+        began_s = self._stopwatch()
+        caller.read(data)
+        self._took_s += self._stopwatch() - began_s
+
+    def _have_turn(self) -> None:
+        if not self._is_turn_to_come:
+            self._is_turn_to_come = True
+            self._loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._is_turn_to_come = False
+        self._took_s = 0.0
+        while self._waiting and self._took_s <= READ_WITHIN_S:
+            caller, data = self._waiting.popleft()
+            if not caller.transport.is_closing():
+                self._read(caller, data)
+                caller.may_send()
+        if self._waiting:
+            self._have_turn()
+
+
 class OneCaller(H11Protocol):
     """What speaks HTTP with one caller. It reads a little at once: a body may come in chunks of one byte."""
+
+    reading: Reading  # of all callers of the server
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """The transport has read nothing yet. Those of uvloop have no such attribute, and read 64 KiB at once."""
         if hasattr(transport, "max_size"):
             transport.max_size = MAX_READ_BYTES
         super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        """The caller has sent something."""
+        for start in range(0, len(data), MAX_READ_BYTES):
+            self.reading.take(self, data[start : start + MAX_READ_BYTES])
+
+    def read(self, data: bytes) -> None:
+        """Read what the caller has sent."""
+        super().data_received(data)
+
+    def may_send(self) -> None:
+        """What was sent has been read: the caller may send more, unless its request has to be read first."""
+        if not self.flow.read_paused and not self.transport.is_closing():
+            self.transport.resume_reading()
 
 
 class _Server(uvicorn.Server):
@@ -43,6 +103,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.is_ready = asyncio.Event()
+        self._reading = Reading(asyncio.get_running_loop())
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -57,11 +118,9 @@ class _Server(uvicorn.Server):
 
     def _protocol(self) -> asyncio.Protocol:
         """What speaks HTTP with one caller."""
-        make: Any = self.config.http_protocol_class
-        protocol: asyncio.Protocol = make(
-            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
-        )
-        return protocol
+        caller = OneCaller(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+        caller.reading = self._reading
+        return caller
 
 
 class ControlServer:

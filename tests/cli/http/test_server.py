@@ -1,11 +1,13 @@
 """The HTTP server in the broker's event loop."""
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from fakebroker.cli.http.server import MAX_READ_BYTES, ControlServer, OneCaller
+from fakebroker.cli.http.server import MAX_READ_BYTES, READ_WITHIN_S, ControlServer, OneCaller, Reading
 from fakebroker.protocol.listeners import Listener
 from fakebroker.serve.net.ports import Ports
 
@@ -49,3 +51,73 @@ def test_little_is_read_at_once_of_a_caller(monkeypatch: pytest.MonkeyPatch) -> 
     assert asyncio.run(run()).startswith(b"HTTP/1.1 204 ")
     assert max(sizes) <= MAX_READ_BYTES
     assert sum(sizes) > 300_000
+
+
+class Turns:
+    """A loop that runs a turn when the test says so, and a stopwatch: a caller's bytes take as many ms as they are."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.soon: list[Callable[[], object]] = []
+
+    def call_soon(self, action: Callable[[], object]) -> None:
+        """As a loop has it."""
+        self.soon.append(action)
+
+    def run(self) -> float:
+        """Run a turn; how long it took."""
+        began_s, soon, self.soon = self.now_s, self.soon, []
+        for action in soon:
+            action()
+        return self.now_s - began_s
+
+
+class Caller:
+    """One that sends bytes, and its transport."""
+
+    def __init__(self, turns: Turns) -> None:
+        self.transport: Any = self
+        self.turns = turns
+        self.has_read = b""
+        self.may_send_more, self.is_gone = True, False
+
+    def read(self, data: bytes) -> None:
+        """See OneCaller."""
+        self.turns.now_s += len(data) / 1_000
+        self.has_read += data
+
+    def may_send(self) -> None:
+        """See OneCaller."""
+        self.may_send_more = True
+
+    def pause_reading(self) -> None:
+        """As a transport has it."""
+        self.may_send_more = False
+
+    def is_closing(self) -> bool:
+        """As a transport has it."""
+        return self.is_gone
+
+
+def test_callers_that_send_together_do_not_have_one_long_turn() -> None:
+    """Each is read in the order of arrival; whoever waits can send no more, and who has gone is not read."""
+    turns = Turns()
+    reading = Reading(turns, lambda: turns.now_s)  # type: ignore[arg-type]
+    callers: list[Any] = [Caller(turns) for _ in range(40)]
+    for caller in callers:
+        reading.take(caller, b"12345678")
+    callers[20].is_gone = True
+    reading.take(callers[39], b"9")
+
+    assert [caller.may_send_more for caller in callers].count(True) == 2
+    assert turns.now_s <= 2 * READ_WITHIN_S
+    lengths = [turns.run() for _ in range(20)]
+    assert max(lengths) <= 2 * READ_WITHIN_S
+    assert {caller.has_read for caller in callers[:39] if not caller.is_gone} == {b"12345678"}
+    assert callers[39].has_read == b"123456789"
+    assert callers[20].has_read == b""
+    assert all(caller.may_send_more for caller in callers if not caller.is_gone)
+    assert not turns.soon
+
+    reading.take(callers[0], b"!")
+    assert callers[0].has_read == b"12345678!"
