@@ -170,11 +170,11 @@ class _Targets:
                 yield
 
     def closed(self) -> Generator[None, None, list[Assignment]]:
-        """The targets of all members, in walking order."""
+        """The targets of all members, in walking order. What was opened is forgotten one by one: that takes time, too."""
         targets: list[Assignment] = []
         for index, previous in enumerate(self.previous):
             if index in self.changed:
-                targets.append((yield from closed_in_steps(self.changed[index], self.pace)))
+                targets.append((yield from closed_in_steps(self.changed.pop(index), self.pace)))
             else:
                 targets.append(previous)
             if self.pace.is_over():
