@@ -170,7 +170,7 @@ class _Targets:
                 yield
 
     def closed(self) -> Generator[None, None, list[Assignment]]:
-        """The targets of all members, in walking order. What was opened is forgotten one by one: that takes time, too."""
+        """The targets of all members, in walking order. What was opened is forgotten one by one: that takes time."""
         targets: list[Assignment] = []
         for index, previous in enumerate(self.previous):
             if index in self.changed:
