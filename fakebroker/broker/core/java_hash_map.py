@@ -50,7 +50,7 @@ def _by_bucket(keys: list[Any], mask: int) -> list[Any]:
             return sorted(keys)
         hashes = keys
     elif isinstance(first, tuple):
-        topics = list({topic_id for topic_id, _ in keys})
+        topics = list(dict.fromkeys([topic_id for topic_id, _ in keys]))
         hash_codes = dict(zip(topics, map(_known_hash_code, topics), strict=True))
         hashes = [hash_codes[topic_id] * 31 + partition & 0xFFFFFFFF for topic_id, partition in keys]
     elif isinstance(first, str) and max(map(len, keys)) > LONGEST_KEPT:

@@ -8,13 +8,14 @@ out among its own subscribers. Members are known by their index in walking order
 from collections import defaultdict
 from collections.abc import Generator, Sequence
 from math import ceil
-from operator import sub
+from operator import attrgetter, sub
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from fakebroker.broker.core.groups.modern.assignments import (
     NOTHING,
     Assignment,
     AssignorGroup,
+    AssignorMember,
     OpenAssignment,
     closed_in_steps,
     to_change,
@@ -27,13 +28,28 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", int, tuple[bytes, int])
 
+_TOPIC_IDS: Final = attrgetter("topic_ids")
+
 Steps = Generator[None, None, None]
 
 
 def assign(group: AssignorGroup, pace: "Pace") -> Generator[None, None, dict[str, Assignment]]:
     """Give every member its target. In what comes out a topic may stand without partitions, as in Kafka's records."""
-    subscribers: JavaHashMap[bytes, list[int]] = JavaHashMap()
     members = list(group.members.values())
+    if not any(map(_TOPIC_IDS, members)):
+        return dict.fromkeys(group.members, NOTHING)
+    targets = _Targets([member.previous for member in members], pace)
+    if group.is_homogeneous:
+        yield from _share_topics_together(group, members[0].topic_ids, targets)
+    else:
+        yield from _share_topics(group, (yield from _subscribers(members, pace)), targets)
+    return dict(zip(group.members, (yield from targets.closed()), strict=True))
+
+
+def _subscribers(
+    members: Sequence[AssignorMember], pace: "Pace"
+) -> Generator[None, None, JavaHashMap[bytes, list[int]]]:
+    subscribers: JavaHashMap[bytes, list[int]] = JavaHashMap()
     for index, member in enumerate(members):
         for part in in_parts(member.topic_ids):
             for topic_id in part:
@@ -45,14 +61,7 @@ def assign(group: AssignorGroup, pace: "Pace") -> Generator[None, None, dict[str
                 yield
         if pace.is_over():
             yield
-    if not subscribers:
-        return dict.fromkeys(group.members, NOTHING)
-    targets = _Targets([member.previous for member in members], pace)
-    if group.is_homogeneous:
-        yield from _share_topics_together(group, members[0].topic_ids, targets)
-    else:
-        yield from _share_topics(group, subscribers, targets)
-    return dict(zip(group.members, (yield from targets.closed()), strict=True))
+    return subscribers
 
 
 def _share_topics_together(group: AssignorGroup, topic_ids: Sequence[bytes], targets: "_Targets") -> Steps:
@@ -161,11 +170,11 @@ class _Targets:
                 yield
 
     def closed(self) -> Generator[None, None, list[Assignment]]:
-        """The targets of all members, in walking order."""
+        """The targets of all members, in walking order. What was opened is forgotten one by one: that takes time."""
         targets: list[Assignment] = []
         for index, previous in enumerate(self.previous):
             if index in self.changed:
-                targets.append((yield from closed_in_steps(self.changed[index], self.pace)))
+                targets.append((yield from closed_in_steps(self.changed.pop(index), self.pace)))
             else:
                 targets.append(previous)
             if self.pace.is_over():

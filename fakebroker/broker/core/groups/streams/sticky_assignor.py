@@ -18,7 +18,8 @@ from fakebroker.protocol.pace import in_parts, kept
 if TYPE_CHECKING:
     from fakebroker.protocol.pace import Pace
 
-_BY_PARTITION: Final = itemgetter(1, 0)  # of tasks: then by subtopology
+_SUBTOPOLOGY: Final = itemgetter(0)  # of a task: sorts by one after the other take less time than one by both
+_PARTITION: Final = itemgetter(1)
 _LOAD: Final = attrgetter("load")
 
 Steps = Generator[None, None, None]
@@ -113,7 +114,7 @@ class _Assignment:
     def __init__(self, members: int, num_standby_replicas: int, pace: "Pace") -> None:
         self.pace = pace
         self.replicas = num_standby_replicas
-        self.active: list[Task] = []
+        self.active: list[Task] = []  # both in ascending order
         self.stateful: list[Task] = []
         self.active_quota = self.total_quota = _Quota(0, members)
         self.members: dict[str, _Member] = {}
@@ -123,7 +124,7 @@ class _Assignment:
 
     def prepare(self, members: Mapping[str, AssignorMember], subtopologies: Sequence[AssignorSubtopology]) -> Steps:
         """Find the tasks that there are, and those that the members had."""
-        for each in subtopologies:
+        for each in sorted(subtopologies, key=_SUBTOPOLOGY):
             for part in in_parts(range(each.tasks)):
                 tasks = list(each_task(each.subtopology_id, part))
                 self.active += tasks
@@ -159,6 +160,7 @@ class _Assignment:
         """What each member got."""
         targets: dict[str, Tasks] = {}
         for member_id, member in self.members.items():
+            member.active.sort(key=_SUBTOPOLOGY)  # tasks that stayed are in order of their partitions
             targets[member_id] = tasks_of(member.active, member.standby)
             if self.pace.is_over(1 + member.load):
                 yield
@@ -175,12 +177,12 @@ class _Assignment:
     def assign_active(self) -> Steps:
         """Back to those who had them, then to those who have their state, the rest by load (STA-2, STA-3)."""
         pace = self.pace
-        in_order = sorted(self.active, key=_BY_PARTITION)
+        in_order = sorted(self.active, key=_PARTITION)
         tasks = yield from kept(in_order, lambda task: not self._stays_active(task, self.had_active.get(task)), pace)
         if self.had_standby:
             tasks = yield from kept(tasks, lambda task: not self._returns_active(task), pace)
         by_load = yield from self._processes_by_load()
-        for task in sorted(tasks):
+        for task in sorted(tasks, key=_SUBTOPOLOGY):
             process = by_load.poll()
             yield from self._give_to_least_loaded(process, task, is_active=True)
             by_load.add(process)
@@ -202,16 +204,17 @@ class _Assignment:
 
     def assign_standby(self) -> Steps:
         """On processes that have not the task: to those who have its state, the rest by load (STA-5)."""
-        left: list[tuple[Task, int]] = []
-        for task in sorted(self.stateful, key=_BY_PARTITION, reverse=True):
+        left: dict[Task, int] = {}
+        in_order = sorted(self.stateful, key=_PARTITION)
+        for task in reversed(in_order):
             missing = self._standbys_missing(task)
             if missing:
-                left.append((task, missing))
+                left[task] = missing
             if self.pace.is_over():
                 yield
         by_load = yield from self._processes_by_load()
-        for task, missing in sorted(left, reverse=True):
-            for _ in range(missing):
+        for task in reversed([each for each in self.stateful if each in left]):
+            for _ in range(left[task]):
                 if not (yield from self._give_standby_by_load(by_load, task)):
                     break
                 if self.pace.is_over():

@@ -153,8 +153,9 @@ def _fill(
     runs = iter(unassigned)
     topic_id, left = next(runs, _NO_RUN)
     at = 0
-    for member_id, assignment, open_quota in unfilled:
-        room = open_quota
+    unfilled.reverse()
+    while unfilled:  # to forget them all at once would take long
+        member_id, assignment, room = unfilled.pop()
         while room and left:
             taken = left[at : at + room]
             add_partitions(assignment, topic_id, taken)

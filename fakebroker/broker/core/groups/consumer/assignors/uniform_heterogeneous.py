@@ -78,11 +78,11 @@ class _Work:
                 yield
 
     def target(self) -> Generator[None, None, dict[str, Assignment]]:
-        """What has become of everybody."""
+        """What has become of everybody. What was opened is forgotten one by one: that takes time, too."""
         target: dict[str, Assignment] = {}
         for index, member_id in enumerate(self.member_ids):
             if index in self.changed:
-                target[member_id] = yield from closed_in_steps(self.changed[index], self.pace)
+                target[member_id] = yield from closed_in_steps(self.changed.pop(index), self.pace)
             else:
                 target[member_id] = self.members[index].previous
             if self.pace.is_over():
