@@ -91,7 +91,7 @@ class HeartbeatStep:
         """
         group = self.group
         names = sum(len(each.topic_names) for each in (*group.members.values(), self.after))
-        topics = (group.host.topics.get(name) for name in self._topic_names())
+        topics = map(group.host.topics.get, sorted(self._topic_names()))
         self.is_target_put_off = is_long(sum(len(each.partitions) for each in topics if each is not None), names)
         if self.is_target_put_off:
             group.long_target.check(self.epoch)

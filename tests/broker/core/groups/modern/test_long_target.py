@@ -178,7 +178,7 @@ def test_a_share_member_is_assigned_with_its_next_heartbeat() -> None:
 
 @pytest.mark.rules("STE-4")
 def test_a_streams_member_is_assigned_with_its_next_heartbeat() -> None:
-    """And is told that the assignment is on its way."""
+    """Its answer says that the assignment is on its way."""
     one = OneStreamsGroup()
     answer = one.join("a")
     assert [status.detail for status in answer.status] == ["the assignment is being computed"]

@@ -1,0 +1,127 @@
+"""Target assignments of large groups: they are computed in steps, after the heartbeat that they are due with.
+
+Kafka computes each in one of the threads that serve groups. Here one thread serves all clients, and to give 50,000
+partitions to the members of a group takes seconds. Until its target is there, a member is answered as if the assignment
+interval of the group were not over (CGE-10).
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+
+from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.broker.core.groups.host import error_of_failed_write
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.instant import Instant
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.groups.modern.modern_group import ModernGroup
+    from fakebroker.protocol.pace import Pace
+
+UNITS_PER_STEP: Final = 2_000  # partitions or tasks that are assigned: some 20 us for each
+PARTITIONS_AT_ONCE: Final = 5_000  # that a heartbeat assigns itself
+NAMES_AT_ONCE: Final = 30_000  # the same, of topics that members name: each member's are counted
+_TOO_LARGE: Final = error_of_failed_write(ErrorCode.MESSAGE_TOO_LARGE)
+
+
+def is_long(partitions: int, names: int) -> bool:
+    """Whether a target takes so long that it is computed in steps. `names` are topics, once for each member that reads
+    them.
+    """
+    return partitions > PARTITIONS_AT_ONCE or names > NAMES_AT_ONCE
+
+
+class Computed(Protocol):
+    """What a computation gives."""
+
+    @property
+    def targets(self) -> Mapping[str, object]:
+        """What each member shall have, by member id."""
+
+
+C = TypeVar("C", bound=Computed)
+
+
+class LongTarget(Generic[C]):
+    """Computes the target of one group, one computation at a time.
+
+    One that is over when the group is another one already begins anew.
+    """
+
+    __slots__ = ("_compute", "_group", "_refusal", "_running", "_steps", "_store")
+
+    def __init__(
+        self,
+        group: "ModernGroup",
+        compute: "Callable[[Pace, Instant], Generator[None, None, C]]",
+        store: Callable[[C, Instant], object],
+    ) -> None:
+        """`compute` begins the steps for the group as it is then. `store` writes what they give; it raises KafkaError
+        if that cannot be stored.
+        """
+        self._group = group
+        self._compute = compute
+        self._store = store
+        self._running: Deadline | None = None
+        self._steps: Generator[None, None, tuple[int, C]] | None = None
+        self._refusal: tuple[int, KafkaError] | None = None  # of the target of that epoch, which is too large
+
+    def check(self, group_epoch: int) -> None:
+        """Raise KafkaError if the target of that epoch was computed, and is too large for the log.
+
+        MOCK: Kafka refuses the heartbeat that made the target necessary, and nothing of that is stored either.
+        """
+        if self._refusal is not None and self._refusal[0] == group_epoch:
+            raise self._refusal[1]
+
+    def start(self, now: Instant) -> None:
+        """Compute the target, unless that is being done."""
+        if self._running is None:
+            self._begin(now)
+
+    def end(self) -> None:
+        """The group has ended: what is under way is forgotten."""
+        if self._running is not None and self._steps is not None:
+            self._running.end()
+            self._steps.close()
+        self._running = self._steps = None
+
+    def _begin(self, now: Instant) -> None:
+        passes = self._group.host.timers.passes
+        steps = self._in_steps(passes.pace(UNITS_PER_STEP), now)
+
+        def done(found: tuple[int, C], now: Instant) -> None:
+            if self._running is deadline:
+                self._running = self._steps = None
+                self._computed(*found, now)
+
+        def take_steps(now: Instant) -> None:
+            if self._group.members:
+                passes.take_steps(steps, done, now)
+            else:  # the last one has left since
+                self.end()
+
+        self._steps = steps
+        deadline = self._running = Deadline(take_steps, self._group)
+        self._group.mono.arm(deadline, now.mono_ms)
+
+    def _in_steps(self, pace: "Pace", now: Instant) -> Generator[None, None, tuple[int, C]]:
+        """The group epoch, and the target for it. A computation that fails does not keep others from being begun."""
+        epoch = self._group.group_epoch
+        try:
+            return epoch, (yield from self._compute(pace, now))
+        except Exception:
+            self._running = self._steps = None
+            raise
+
+    def _computed(self, epoch: int, computed: C, now: Instant) -> None:
+        """Store it, or begin anew. A static member that comes back under another id changes no epoch."""
+        group = self._group
+        if group.group_epoch != epoch or computed.targets.keys() != group.members.keys():
+            if group.members:
+                self._begin(now)
+            return
+        try:
+            self._store(computed, now)
+        except KafkaError as error:  # that of another reason may be gone with the next heartbeat
+            if error.code is _TOO_LARGE:
+                self._refusal = epoch, error
