@@ -52,14 +52,11 @@ def assign(
     standbys, fewer if there are not enough processes. A unit of the pace is a task of a member, or one of the topology.
     """
     work = _Assignment(len(members), num_standby_replicas, pace)
-    try:
-        yield from work.prepare(members, subtopologies)
-        yield from work.assign_active()
-        if num_standby_replicas > 0:
-            yield from work.assign_standby()
-        return (yield from work.result())
-    finally:
-        work.let_go()
+    yield from work.prepare(members, subtopologies)
+    yield from work.assign_active()
+    if num_standby_replicas > 0:
+        yield from work.assign_standby()
+    return (yield from work.result())
 
 
 class _Member:
@@ -157,20 +154,19 @@ class _Assignment:
             yield
 
     def result(self) -> Generator[None, None, dict[str, Tasks]]:
-        """What each member got."""
+        """What each member got.
+
+        Members and processes know each other. That ends here: it would keep all tasks until the collector comes by.
+        """
         targets: dict[str, Tasks] = {}
         for member_id, member in self.members.items():
             member.active.sort(key=_SUBTOPOLOGY)  # tasks that stayed are in order of their partitions
             targets[member_id] = tasks_of(member.active, member.standby)
+            member.process.by_load = None
+            del member.process.members[member_id]
             if self.pace.is_over(1 + member.load):
                 yield
         return targets
-
-    def let_go(self) -> None:
-        """Members and processes know each other: that would keep all tasks until the collector comes by."""
-        for process in self.processes.values():
-            process.members.clear()
-            process.by_load = None
 
     # -- active tasks --------------------------------------------------------------------------------------------------
 
