@@ -45,8 +45,8 @@ def _in_steps(
     tokens.forget_expired(call.now.wall_ms)
     described = []
     for token in list(tokens):
-        is_wanted = owners is None or any(manager in owners for manager in token.managers)
-        if is_wanted and (token.is_managed_by(principal) or may_see(token)):
+        is_wanted = owners is None or any(reader in owners for reader in token.readers)
+        if is_wanted and (token.is_read_by(principal) or may_see(token)):
             described.append(_described(token, call.version))
         if pace.is_over(10 + len(token.renewers)):  # judging one takes as long as showing some renewers
             yield

@@ -33,18 +33,22 @@ class Token(NamedTuple):
     expires_ms: int
 
     @property
-    def managers(self) -> tuple[tuple[str, str], ...]:
-        """Who may see, renew and end it: its owner, its requester and its renewers."""
+    def readers(self) -> tuple[tuple[str, str], ...]:
+        """Who may see it: its owner, its requester and its renewers."""
         return self.owner, self.requester, *self.renewers
 
     @property
     def kept_bytes(self) -> int:
         """What it takes of the memory, about."""
-        return _BYTES_OF_TOKEN + sum(_BYTES_OF_RENEWER + len(name.encode()) for _, name in self.managers)
+        return _BYTES_OF_TOKEN + sum(_BYTES_OF_RENEWER + len(name.encode()) for _, name in self.readers)
+
+    def is_read_by(self, principal: Principal) -> bool:
+        """Whether a principal is one of its readers."""
+        return (principal.type, principal.name) in self.readers
 
     def is_managed_by(self, principal: Principal) -> bool:
-        """Whether a principal is one of its managers."""
-        return (principal.type, principal.name) in self.managers
+        """Whether a principal may renew and end it: who only requested it for another may not (TK-3)."""
+        return (principal.type, principal.name) in (self.owner, *self.renewers)
 
 
 class Limits(NamedTuple):

@@ -57,6 +57,24 @@ def test_owner_and_renewers_renew_up_to_the_maximum() -> None:
 
 
 @pytest.mark.rules("TK-3")
+def test_who_requested_a_token_for_another_only_sees_it() -> None:
+    """It is the owner's, and its renewers'."""
+    tokens = DelegationTokens()
+    token = tokens.create("id", "key", ALICE, CAROL, [("User", "bob")], -1, LIMITS, NOW_MS)
+
+    assert [each for each in (ALICE, BOB, CAROL) if token.is_read_by(each)] == [ALICE, BOB, CAROL]
+    for act in (
+        lambda: tokens.renew(token.hmac, CAROL, DAY_MS, LIMITS, NOW_MS),
+        lambda: tokens.expire(token.hmac, CAROL, -1, NOW_MS),
+        lambda: tokens.expire(token.hmac, CAROL, 1, NOW_MS),
+    ):
+        with pytest.raises(KafkaError) as refused:
+            act()
+        assert refused.value.code == ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
+    assert list(tokens) == [token]
+
+
+@pytest.mark.rules("TK-3")
 def test_a_token_ends_at_once_or_later() -> None:
     """A negative time removes it."""
     tokens = DelegationTokens()
