@@ -199,7 +199,8 @@ class Authentication:
         try:
             answer = self._answer(self._mechanism, bytes(request.auth_bytes))
             login = self._mechanism.login
-            if login is not None and self._principal not in (None, login.principal):
+            before = self._principal
+            if login is not None and before is not None and not login.principal.is_client_of(before):
                 raise AuthenticationFailed("Cannot change principals during re-authentication")
         except AuthenticationFailed as failure:
             refusal = SaslAuthenticateResponse(

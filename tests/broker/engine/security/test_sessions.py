@@ -1,10 +1,11 @@
 """Sessions that end: clients log in again on the same connection (KIP-368)."""
 
 from base64 import b64encode
+from typing import Any
 
 import pytest
 
-from fakebroker.broker.core.security.delegation_tokens import Limits
+from fakebroker.broker.core.security.delegation_tokens import Limits, Token
 from fakebroker.broker.core.security.principals import Principal
 from fakebroker.client.login import TOKEN_EXTENSION
 from fakebroker.client.scram import ScramClient
@@ -189,16 +190,62 @@ def test_a_session_ends_with_its_delegation_token() -> None:
         "id", "key", ALICE, ALICE, (), SESSION_MS, Limits(10**9, 10**9), lab.network.now.wall_ms
     )
     client = shaken(lab, "SCRAM-SHA-256")
-    scram = ScramClient("SCRAM-SHA-256", "id", b64encode(token.hmac).decode(), TOKEN_EXTENSION, "nonce")
-    challenge = client.ask("SaslAuthenticate", 2, auth_bytes=scram.first)
-    final = scram.final(bytes(challenge.auth_bytes))
-    assert client.ask("SaslAuthenticate", 2, auth_bytes=final).session_lifetime_ms == SESSION_MS
+    assert by_scram(client, *_by(token)).session_lifetime_ms == SESSION_MS
     assert client.ask("Metadata", 8, topics=[]).brokers
 
     lab.network.advance(SESSION_MS)
 
     assert client.ask("Metadata", 8, topics=[]) is None
     assert is_closed(client)
+
+
+@pytest.mark.rules("SA-9", "TK-1")
+@pytest.mark.parametrize("begins_with_token", [True, False])
+def test_a_client_may_renew_its_session_by_its_token(*, begins_with_token: bool) -> None:
+    """And by its password after that: it is the same client, which counts as logged in by what it has shown last."""
+    lab = lab_with_sasl(**{"connections.max.reauth.ms": SESSION_MS, "delegation.token.secret.key": "key"})
+    token = lab.cluster.credentials.tokens.create(
+        "id", "key", ALICE, ALICE, (), 10**9, Limits(10**9, 10**9), lab.network.now.wall_ms
+    )
+    client = lab.client()
+    for is_token in (begins_with_token, not begins_with_token, begins_with_token):
+        assert client.ask("SaslHandshake", 1, mechanism="SCRAM-SHA-256").error_code == 0
+        user, password, extension = _by(token) if is_token else ("alice", "pa", "")
+        assert by_scram(client, user, password, extension).session_lifetime_ms == SESSION_MS
+        refusal = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED if is_token else ErrorCode.NONE
+        assert client.ask("DescribeDelegationToken", 3, owners=None).error_code == refusal
+        lab.network.advance(SESSION_MS // 2)
+
+
+@pytest.mark.rules("SA-9")
+def test_nobody_becomes_another_by_a_token() -> None:
+    """Of another client."""
+    lab = lab_with_sasl(**{"connections.max.reauth.ms": SESSION_MS, "delegation.token.secret.key": "key"})
+    bob = Principal("bob")
+    token = lab.cluster.credentials.tokens.create(
+        "id", "key", bob, bob, (), 10**9, Limits(10**9, 10**9), lab.network.now.wall_ms
+    )
+    client = shaken(lab, "SCRAM-SHA-256")
+    assert by_scram(client, "alice", "pa", "").error_code == 0
+    lab.network.advance(SESSION_MS // 2)
+    assert client.ask("SaslHandshake", 1, mechanism="SCRAM-SHA-256").error_code == 0
+    assert by_scram(client, *_by(token)) is None
+    lab.network.advance(100)
+    refusal = client.answer("SaslAuthenticate", 2)
+    assert refusal.error_message == "Cannot change principals during re-authentication"
+    assert is_closed(client)
+
+
+def by_scram(client: Client, user: str, password: str, extension: str) -> Any:
+    """The answer to the last message of a login by SCRAM."""
+    scram = ScramClient("SCRAM-SHA-256", user, password, extension, "nonce")
+    challenge = client.ask("SaslAuthenticate", 2, auth_bytes=scram.first)
+    return client.ask("SaslAuthenticate", 2, auth_bytes=scram.final(bytes(challenge.auth_bytes)))
+
+
+def _by(token: Token) -> tuple[str, str, str]:
+    """The user, the password and the extension of a login by a token."""
+    return token.token_id, b64encode(token.hmac).decode(), TOKEN_EXTENSION
 
 
 def _bearer(expires_ms: int) -> bytes:
