@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fakebroker.broker.core.config_resources import ROOT_LOGGER, ConfigResource, LoggerResource
-from fakebroker.broker.settings.declare import BLANKS, LIST, parse, render
+from fakebroker.broker.settings.declare import LIST, parse, render
 from fakebroker.protocol.errors import ErrorCode, KafkaError, SettingError
+from fakebroker.protocol.java_text import trimmed
 
 OPERATIONS = SET, DELETE, APPEND, SUBTRACT = range(4)
 
@@ -95,7 +96,7 @@ def _new_value(resource: ConfigResource, change: Change) -> str:
 
 
 def _items(text: str) -> list[str]:
-    return [item.strip(BLANKS) for item in text.split(",")] if text else []
+    return [trimmed(item) for item in text.split(",")] if text else []
 
 
 def _canonical(resource: ConfigResource, name: str, text: str) -> str:

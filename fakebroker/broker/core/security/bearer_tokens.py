@@ -10,6 +10,7 @@ from typing import Any
 
 from fakebroker.broker.core.security.mechanisms import Login
 from fakebroker.broker.core.security.principals import Principal
+from fakebroker.protocol.java_text import trimmed
 
 MAX_TOKEN_LENGTH = 65_536  # characters; tokens with hundreds of roles have some thousands
 MAX_NAME_LENGTH = 1_000  # characters of a principal
@@ -40,7 +41,7 @@ def unsecured_login(token: str, now_ms: int) -> Login:
     if header.get("alg") != "none":
         raise InvalidToken("its algorithm must be none")
     name = claims.get("sub")
-    if not isinstance(name, str) or not name.strip():
+    if not isinstance(name, str) or not trimmed(name):
         raise InvalidToken("it has no principal")
     if not isinstance(claims.get("scope"), str | list | None):
         raise InvalidToken("its scope is neither a text nor a list")

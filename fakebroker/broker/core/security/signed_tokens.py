@@ -16,6 +16,7 @@ from fakebroker.broker.core.security.bearer_tokens import (
     time_ms,
 )
 from fakebroker.broker.core.security.mechanisms import Login
+from fakebroker.protocol.java_text import trimmed
 from fakebroker.protocol.json_text import parse_json
 
 # Algorithms with two keys: with a secret that both sides know (HS256), a public key would do as the secret.
@@ -135,9 +136,9 @@ def signed_login(token: str, keys: KeySet, rules: TokenRules, now_ms: int) -> Lo
     _check_origin(claims, rules)
     _check_scope(claims, rules.scope_claim)
     subject = claims.get(rules.subject_claim)
-    if not isinstance(subject, str) or not subject.strip():
+    if not isinstance(subject, str) or not trimmed(subject):
         raise InvalidToken(f"its claim {rules.subject_claim!r} has no principal")
-    return Login(principal_of(subject.strip()), ends_ms)
+    return Login(principal_of(trimmed(subject)), ends_ms)
 
 
 def _check_times(claims: Mapping[str, Any], skew_ms: int, now_ms: int) -> int:
@@ -168,6 +169,6 @@ def _check_scope(claims: Mapping[str, Any], name: str) -> None:
     """A scope need not be there; texts must not be blank, and those of a list differ."""
     scope = claims.get(name)
     scopes = scope if isinstance(scope, list) else [scope] if isinstance(scope, str) else []
-    texts = [str(each).strip() for each in scopes]
+    texts = [trimmed(str(each)) for each in scopes]
     if not all(texts) or len(set(texts)) < len(texts):
         raise InvalidToken(f"its claim {name!r} has an empty or repeated scope")

@@ -73,6 +73,21 @@ def test_what_kafka_accepts_is_accepted(claims: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("subject", "name"),
+    [
+        ("\x01admin\x1f", "admin"),
+        ("\u00a0admin", "\u00a0admin"),
+        ("admin\u2003", "admin\u2003"),
+        ("\u3000admin\x85", "\u3000admin\x85"),
+        ("\u2003", "\u2003"),
+    ],
+)
+def test_the_blanks_around_a_subject_are_those_of_java(subject: str, name: str) -> None:
+    """Others of Unicode are part of the name: who is called so is not the user without them."""
+    assert login(signed(sub=subject)).principal.name == name
+
+
+@pytest.mark.parametrize(
     ("claims", "why"),
     [
         ({"scope": ""}, "empty or repeated scope"),
