@@ -4,9 +4,13 @@ import re
 
 # A name begins where no other character of one is before it, and nothing is tried twice: a client may set a text of
 # a megabyte, which is read at each login.
+_BLANK = r"\x00-\x20"  # and no other blank of Unicode: in Java they are letters of a name
 _OPTION = re.compile(
-    r"""(?<![^\s="])(?P<name>[^\s="]++)\s*+=\s*+(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<plain>[^\s;"]++))"""
+    rf"""(?<![^{_BLANK}="])(?P<name>[^{_BLANK}="]++)[{_BLANK}]*+=[{_BLANK}]*+"""
+    rf"""(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<plain>[^{_BLANK};"]++))"""
 )
+_ESCAPE = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)")
+_CONTROLS = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
 
 
 def jaas_options(config: str) -> dict[str, str]:
@@ -14,5 +18,11 @@ def jaas_options(config: str) -> dict[str, str]:
     found = {}
     for option in _OPTION.finditer(config):
         quoted = option["quoted"]
-        found[option["name"]] = option["plain"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+        found[option["name"]] = option["plain"] if quoted is None else _ESCAPE.sub(_escaped, quoted)
     return found
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """What an escape stands for in Java's StreamTokenizer: a character by its octal number, or one by a letter."""
+    text = found[1]
+    return chr(int(text, 8)) if text[0] in "01234567" else _CONTROLS.get(text, text)

@@ -40,7 +40,7 @@ def read_users(path: str) -> dict[str, str]:
     Raises OSError, InvalidArgument naming the line, without the password.
     """
     users = {}
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").split("\n"), 1):
         if line.strip() and not line.startswith("#"):
             try:
                 name, password = parse_user(line)

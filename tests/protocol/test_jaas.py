@@ -14,12 +14,15 @@ MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
         ("username=alice password=secret;", {"username": "alice", "password": "secret"}),
         ('user_a = "b c" x="";', {"user_a": "b c", "x": ""}),
         (r'password="a\"b\\c";', {"password": r'a"b\c'}),
+        ('user_a="b\u00a0" user_\u00a0c=d\u2003;', {"user_a": "b\u00a0", "user_\u00a0c": "d\u2003"}),
+        ('\x01x\x0b=\x1f"y"', {"x": "y"}),
+        (r'password="a\tb\61\0612\400\q"', {"password": "a\tb112 0q"}),
         ("", {}),
         ('broken="', {}),
     ],
 )
 def test_options_are_read(options: str, expected: dict[str, str]) -> None:
-    """With and without quotes, with blanks around the sign, with escapes."""
+    """With and without quotes, with blanks around the sign, which are those of Java, with escapes."""
     assert jaas_options(f"{MODULE} {options}") == expected
 
 

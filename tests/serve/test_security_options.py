@@ -29,6 +29,14 @@ def test_a_file_has_a_user_on_each_line(tmp_path: Path) -> None:
     assert read_users(str(path)) == {"alice": "a secret ", "bob": "#x"}
 
 
+def test_only_an_end_of_line_ends_a_line(tmp_path: Path) -> None:
+    """A password may have what Unicode calls a line separator: what follows is no user."""
+    path = tmp_path / "users"
+    path.write_bytes("alice=a\u2028admin=x\x0c\x85\r\nbob=b\r\n".encode())
+
+    assert read_users(str(path)) == {"alice": "a\u2028admin=x\x0c\x85", "bob": "b"}
+
+
 def test_a_bad_line_is_reported_by_its_number(tmp_path: Path) -> None:
     """Without what stands there."""
     path = tmp_path / "users"

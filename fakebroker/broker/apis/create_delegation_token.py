@@ -43,10 +43,10 @@ def handle(call: Call, request: CreateDelegationTokenRequest, *, may_own: bool =
         response.token_requester_principal_name = requester.name
     try:
         check_requester(call)
-        _check_renewers(request.renewers)
-        _check_lengths(owner, requester, *(Principal(each.principal_name) for each in request.renewers))
         if not may_own:
             raise KafkaError(ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED)
+        _check_renewers(request.renewers)
+        _check_lengths(owner, requester, *(Principal(each.principal_name) for each in request.renewers))
         _create(call, request, owner, response)
     except KafkaError as error:
         response.error_code = error.code

@@ -51,9 +51,7 @@ def _producers(call: Call, name: str, index: int) -> list[ProducerState]:
 
     Raises KafkaError: INVALID_TOPIC_EXCEPTION, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER.
     """
-    if len(name) > MAX_TOPIC_CHARS:  # each partition gets the text
-        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{shown(name)} has {len(name)} characters")
-    check_name(name)
+    check_topic(name)
     topic = call.cluster.topics.get(name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name} does not exist")
@@ -74,6 +72,13 @@ def _producers(call: Call, name: str, index: int) -> list[ProducerState]:
         )
         for state in (partition.log.producers if partition.has_log else ())
     ]
+
+
+def check_topic(name: str) -> None:
+    """Raises KafkaError for a name that no topic can have."""
+    if len(name) > MAX_TOPIC_CHARS:  # each partition gets the text
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{shown(name)} has {len(name)} characters")
+    check_name(name)
 
 
 def _or_none(offset: int | None) -> int:

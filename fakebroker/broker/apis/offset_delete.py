@@ -29,13 +29,13 @@ _TopicCodes = tuple[str, list[tuple[int, ErrorCode]]]  # a topic and its partiti
 def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse | None:
     """Check the group first, then each partition; delete what may be deleted."""
     try:
-        _group(call, request.group_id)
+        group_of(call, request.group_id)
     except KafkaError as error:
         return OffsetDeleteResponse(error_code=error.code)
     return call.work(_in_steps(call, request, call.pace(ENTRIES_PER_STEP)))
 
 
-def _group(call: Call, group_id: str) -> tuple[Shard, Group]:
+def group_of(call: Call, group_id: str) -> tuple[Shard, Group]:
     """The group, if offsets of it may be deleted. Raises KafkaError."""
     if not group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
@@ -66,7 +66,7 @@ def _in_steps(call: Call, request: OffsetDeleteRequest, pace: Pace) -> Steps[Off
         if pace.is_over():
             yield
     try:
-        shard, group = _group(call, request.group_id)
+        shard, group = group_of(call, request.group_id)
     except KafkaError as error:
         return OffsetDeleteResponse(error_code=error.code)
     subscribed = {name for name in dict.fromkeys(key.topic for key in existing) if group.is_subscribed(name)}

@@ -26,7 +26,7 @@ def handle(call: Call, request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbe
 
 
 def _answer(call: Call, request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatResponse | None:
-    if not 0 < len(request.member_id) <= _LONGEST_MEMBER_ID:
+    if not has_member_id(request):
         return ShareGroupHeartbeatResponse(error_code=ErrorCode.INVALID_REQUEST)  # without a text, as Kafka
     problem = _problem(request)
     if problem:
@@ -39,6 +39,11 @@ def _answer(call: Call, request: ShareGroupHeartbeatRequest) -> ShareGroupHeartb
     if response.error_code:
         return response
     return when_replicated(call, shard, response, lambda code: ShareGroupHeartbeatResponse(error_code=code))
+
+
+def has_member_id(request: ShareGroupHeartbeatRequest) -> bool:
+    """Whether there is one that is not too long: Kafka looks at that first."""
+    return 0 < len(request.member_id) <= _LONGEST_MEMBER_ID
 
 
 def repeat(call: Call, request: ShareGroupHeartbeatRequest, response: ShareGroupHeartbeatResponse) -> Repeat | None:

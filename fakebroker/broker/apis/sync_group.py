@@ -16,7 +16,7 @@ _FIRST_PROTOCOL = 5
 
 def handle(call: Call, request: SyncGroupRequest) -> SyncGroupResponse | None:
     """Let the group answer, now or when the leader's assignment is there."""
-    if call.version >= _FIRST_PROTOCOL and (request.protocol_type is None or request.protocol_name is None):
+    if not has_protocol(request, call.version):
         return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)  # SG-1
     if not request.group_id:
         return SyncGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
@@ -28,6 +28,11 @@ def handle(call: Call, request: SyncGroupRequest) -> SyncGroupResponse | None:
         return SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID)
     group.sync(_to_core(request), lambda answer: call.reply(_response(answer)), call.now)
     return None
+
+
+def has_protocol(request: SyncGroupRequest, version: int) -> bool:
+    """Whether the request names its protocol, if its version has to (SG-1)."""
+    return version < _FIRST_PROTOCOL or (request.protocol_type is not None and request.protocol_name is not None)
 
 
 def _error_code(call: Call, code: ErrorCode) -> ErrorCode:

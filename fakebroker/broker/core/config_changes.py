@@ -1,14 +1,14 @@
 """Changes of configs: what a resource's own values become (IA, AC)."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fakebroker.broker.core.config_resources import ROOT_LOGGER, ConfigResource, LoggerResource
-from fakebroker.broker.settings.declare import BLANKS, LIST, parse, render
+from fakebroker.broker.settings.declare import LIST, parse, render
 from fakebroker.protocol.errors import ErrorCode, KafkaError, SettingError
+from fakebroker.protocol.java_text import trimmed
 
-SET, DELETE, APPEND, SUBTRACT = range(4)
+OPERATIONS = SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
 class Change(NamedTuple):
@@ -40,22 +40,36 @@ def check_form(resource: ConfigResource, changes: Sequence[Change]) -> None:
 
     An operation that Kafka does not know is UNKNOWN_SERVER_ERROR: Kafka fails to look it up.
     """
-    times = Counter(change.name for change in changes)
-    twice = next((name for name, count in times.items() if count > 1), None)
-    if twice is not None:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{twice} is changed twice in one request")
+    fault = fault_of_any_type(changes)
+    if fault is not None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, fault)
     for change in changes:
-        if change.value is None and change.operation != DELETE:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{change.name} has no value")
-    for change in changes:
-        if change.operation not in (SET, DELETE, APPEND, SUBTRACT):
+        if change.operation not in OPERATIONS:
             fails = resource.checks_changes_first
             code = ErrorCode.UNKNOWN_SERVER_ERROR if fails else ErrorCode.INVALID_REQUEST
-            raise KafkaError(code, f"{change.name}: unknown operation {change.operation}")
+            raise KafkaError(code, unknown_operation(change))
         if change.operation == DELETE and change.name == ROOT_LOGGER and isinstance(resource, LoggerResource):
             raise KafkaError(ErrorCode.INVALID_REQUEST, "the level of the root logger cannot be removed")
         if change.operation in (APPEND, SUBTRACT) and resource.checks_changes_first:
             _check_list(resource, change)
+
+
+def fault_of_any_type(changes: Iterable[Change]) -> str | None:
+    """What is wrong with the changes of a resource, even one of an unknown type; None: nothing."""
+    names = set[str]()
+    null: str | None = None
+    for change in changes:
+        if change.name in names:
+            return f"{change.name} is changed twice in one request"
+        names.add(change.name)
+        if null is None and change.value is None and change.operation != DELETE:
+            null = change.name
+    return None if null is None else f"{null} has no value"
+
+
+def unknown_operation(change: Change) -> str:
+    """What is said of a change that is none of SET, DELETE, APPEND, SUBTRACT."""
+    return f"{change.name}: unknown operation {change.operation}"
 
 
 def _check_list(resource: ConfigResource, change: Change) -> None:
@@ -82,7 +96,7 @@ def _new_value(resource: ConfigResource, change: Change) -> str:
 
 
 def _items(text: str) -> list[str]:
-    return [item.strip(BLANKS) for item in text.split(",")] if text else []
+    return [trimmed(item) for item in text.split(",")] if text else []
 
 
 def _canonical(resource: ConfigResource, name: str, text: str) -> str:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from fakebroker.protocol.errors import SettingError
+from fakebroker.protocol.java_text import trimmed
 from fakebroker.protocol.schema.runtime import MAX_STRING_BYTES
 
 # Kafka's types of a setting; the numbers are those of DescribeConfigs' config_type.
@@ -16,7 +17,6 @@ CLUSTER_WIDE = "cluster-wide"  # may be altered for one broker or for all at run
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 _BITS = {INT: 32, SHORT: 16, LONG: 64}
-BLANKS = "".join(map(chr, range(33)))  # what Java's `trim` takes away
 _DOUBLE = r"[-+]?(NaN|Infinity|(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?[fFdD]?)"  # as Java reads it, in decimal
 
 Value = bool | int | float | str | tuple[str, ...] | None
@@ -97,7 +97,7 @@ _UNITS = {"ms": "ms", "secs": "seconds", "seconds": "seconds", "minutes": "minut
 
 def parse(setting: Setting, text: str) -> Value:
     """The value that `text` means. Raises SettingError when it has the wrong type or is out of bounds (IA-7)."""
-    text = text.strip(BLANKS)
+    text = trimmed(text)
     if (size_bytes := len(text.encode())) > MAX_STRING_BYTES:  # neither a record nor an answer can have it
         raise SettingError(f"{setting.name}: a value of {size_bytes} bytes exceeds the limit of {MAX_STRING_BYTES}")
     value = _convert(setting, text)
@@ -141,7 +141,7 @@ def _convert(setting: Setting, text: str) -> Value:
 
 def _list(setting: Setting, text: str) -> tuple[str, ...]:
     """The elements, each once."""
-    items = tuple(dict.fromkeys(item.strip(BLANKS) for item in text.split(","))) if text else ()
+    items = tuple(dict.fromkeys(trimmed(item) for item in text.split(","))) if text else ()
     if "" in items:
         raise SettingError(f"{setting.name}: {text!r} has an empty element")
     return items
@@ -149,7 +149,7 @@ def _list(setting: Setting, text: str) -> tuple[str, ...]:
 
 def _whole(setting: Setting, text: str) -> int:
     try:
-        number = int(text) if "_" not in text else None
+        number = int(text) if "_" not in text and text == text.strip() else None  # `int` strips what Java does not
     except ValueError:
         number = None
     kind = TYPE_NAMES[setting.type]

@@ -16,6 +16,7 @@ from fakebroker.broker.settings.declare import PASSWORD, PER_BROKER, READ_ONLY, 
 from fakebroker.broker.settings.table import BROKER, BROKER_REMOVED_IN_4, FALLBACKS, GROUP, TOPIC
 from fakebroker.broker.settings.topics_of_releases import topic_settings
 from fakebroker.protocol.errors import SettingError, spelt_alike, wrong_name
+from fakebroker.protocol.java_text import trimmed
 
 __all__ = ["PROFILES", "Reader", "SettingError", "Settings", "Source", "Synonym", "find", "find_group", "find_topic"]
 
@@ -159,7 +160,7 @@ class Settings(Reader):
     def set_own(self, name: str, value: object) -> None:
         """Set a static value for this broker alone, such as node.id and listeners."""
         parse(find(name), to_text(value))
-        self._own[name] = to_text(value).strip()
+        self._own[name] = trimmed(to_text(value))
         self._compute()
 
     def own(self) -> dict[str, str]:
@@ -329,7 +330,7 @@ def _static_text(name: str, value: object) -> str:
         has_secret = name in BROKER and is_secret(name)  # the error for an unknown name shows its value
         error.value = {name: "(password)" if has_secret else value}
         raise
-    return text.strip()
+    return trimmed(text)
 
 
 def find(name: str) -> Setting:

@@ -38,6 +38,7 @@ from fakebroker.broker.engine.journal import (
     TlsFailed,
 )
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
+from fakebroker.testing.explanations.told import told
 
 SHOWN_EXPIRED = 5
 
@@ -46,6 +47,10 @@ GroupEvent = Transition | GroupEpochBumped | AssignmentComputed | MemberTransiti
 
 def event_text(event: Event) -> str:
     """An event on one line; one that has no words of its own is shown by its name and fields."""
+    return told(lambda: _event_text(event))
+
+
+def _event_text(event: Event) -> str:
     match event:
         case Transition() | GroupEpochBumped() | AssignmentComputed() | MemberTransition():
             reason = reason_of(event)

@@ -157,9 +157,10 @@ def _acquired(exchange: Exchange, response: Any) -> Iterator[Said]:
 
 
 def _name(exchange: Exchange, entry: Any) -> str:
-    """The topic of an entry, which has its name or its id."""
-    name = getattr(entry, "name", "") or getattr(entry, "topic", "")
-    return name or exchange.name_of_topic(entry.topic_id)
+    """The topic of an entry, which has its name or its id; a name may be empty."""
+    name: str = getattr(entry, "name", "") or getattr(entry, "topic", "")
+    topic_id: bytes | None = getattr(entry, "topic_id", None)
+    return name if name or topic_id is None else exchange.name_of_topic(topic_id)
 
 
 def _offset(offset: int) -> str:

@@ -14,6 +14,7 @@ from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.messages.end_txn import EndTxnRequest
 from fakebroker.testing.explanations.group_wording import NOTHING_ACQUIRED, fine_text, member_text
 from fakebroker.testing.explanations.offset_wording import NOTHING_NEW, answered_of_partitions, asked_of_partitions
+from fakebroker.testing.explanations.told import told
 
 MAX_TOPICS = 3
 MAX_PARTITIONS = 6
@@ -79,14 +80,18 @@ def said_text(exchange: Exchange) -> str:
 
 def asked_text(exchange: Exchange) -> str:
     """API, version, and what the request is about."""
+    begin = f"{exchange.api} v{exchange.version}"
+    about = told(lambda: _about(exchange))
+    return f"{begin}{'' if about.startswith('of ') else ','} {about}" if about else begin
+
+
+def _about(exchange: Exchange) -> str:
     request = exchange.request
-    parts = [f"{exchange.api} v{exchange.version}"]
-    if request is not None:
-        said = member_text(exchange.api, request)
-        places = asked_of_partitions(exchange, request) or topics_text(exchange.topics)
-        about = (_groups(exchange.group_ids), said, _transactions(request), places)
-        parts += [text for text in about if text]
-    return ", ".join(parts).replace(f"v{exchange.version}, of", f"v{exchange.version} of", 1)
+    if request is None:
+        return ""
+    said = member_text(exchange.api, request)
+    places = asked_of_partitions(exchange, request) or topics_text(exchange.topics)
+    return ", ".join(filter(None, (_groups(exchange.group_ids), said, _transactions(request), places)))
 
 
 def _groups(group_ids: tuple[str, ...]) -> str:
@@ -129,6 +134,10 @@ def outcome_text(exchange: Exchange) -> str:
     """What became of a request: "ok", its errors, or that there was no answer."""
     if not exchange.is_answered:
         return "not answered" if exchange.api != "Produce" else "not answered (acks=0, or the client left)"
+    return told(lambda: _answered(exchange))
+
+
+def _answered(exchange: Exchange) -> str:
     errors = exchange.found_errors
     if not errors:
         return _fine(exchange)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, time
 
-from fakebroker.broker.engine.journal import BrokerStarted, Event, Exchange, Recorded
+from fakebroker.broker.engine.journal import BrokerStarted, Event, Exchange, InternalError, Recorded
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.testing.exchanges.writing import LineFile, line_of
 from fakebroker.testing.journal.observed import Observer
@@ -72,6 +72,16 @@ class JournalFile(Observer):
             self._fail(f"no file can be made in {self._directory}: {error.strerror or error}")
 
     def _lines_of(self, entry: Exchange | Recorded[Event]) -> bytes:
+        """The lines of an entry; of one for which none can be made, which is a bug, a line that says so."""
+        try:
+            return self._made_lines_of(entry)
+        except Exception as error:
+            log.exception("entry %d of the journal has no line of its own", entry.seq)
+            at = entry.answered if isinstance(entry, Exchange) else entry.at
+            instead = Recorded(entry.seq, at, InternalError(type(error).__name__, "an entry that cannot be written"))
+            return b"".join(map(line_of, rows_of(instead, self.run)))
+
+    def _made_lines_of(self, entry: Exchange | Recorded[Event]) -> bytes:
         if not isinstance(entry, Exchange):
             if isinstance(entry.event, BrokerStarted):
                 self._repeated.clear()

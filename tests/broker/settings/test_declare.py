@@ -71,6 +71,7 @@ def test_good_texts(kind: int, text: str, value: object) -> None:
         (INT, "0x10"),
         (INT, "1_000"),
         (INT, "1.5"),
+        (INT, "\u00a05"),
         (SHORT, "32768"),
         (LONG, "9223372036854775808"),
         (LONG, ""),

@@ -19,23 +19,26 @@ class Part(NamedTuple):
 class Characters:
     """A set of characters: those of any part, or with `is_negated` those of none.
 
-    With `ignores_case` a character is also in a part if it is there as a capital or small letter. To look for one takes
+    With `ignores_case` a character is also in a part if it is there as a capital or small letter, `of_ascii` only where
+    these are such of ASCII. To look for one takes
     the same time however many parts a pattern has: their ranges are sorted and merged.
     """
 
-    __slots__ = ("_categories", "_firsts", "_ignores_case", "_is_negated", "_lasts")
+    __slots__ = ("_categories", "_firsts", "_ignores_case", "_is_negated", "_lasts", "_of_ascii")
 
-    def __init__(self, parts: Iterable[Part], *, is_negated: bool = False, ignores_case: bool = False) -> None:
+    def __init__(
+        self, parts: Iterable[Part], *, is_negated: bool = False, ignores_case: bool = False, of_ascii: bool = False
+    ) -> None:
         parts = list(parts)
         self._firsts, self._lasts = _merged(each for part in parts for each in part.ranges)
         self._categories = frozenset[str]().union(*[part.categories for part in parts if part.categories])
         self._is_negated = is_negated
-        self._ignores_case = ignores_case
+        self._ignores_case, self._of_ascii = ignores_case, of_ascii
 
     def has(self, character: str) -> bool:
         """Whether the character is in the set."""
         is_in = self._is_in_parts(character)
-        if not is_in and self._ignores_case:
+        if not is_in and self._ignores_case and (not self._of_ascii or character.isascii()):
             forms = character.lower(), character.upper()
             is_in = any(self._is_in_parts(each) for each in forms if len(each) == 1)
         return is_in is not self._is_negated

@@ -3,16 +3,17 @@
 They try one way after the other, and one that failed again and again. Here each state is tried once at each place:
 what cannot go on from there cannot do so later, as there are no references to groups.
 
-MOCK: a group that is repeated and can be empty may be found at another place than in Java.
+Patterns are read as Java reads them, or refused (`java.py`).
 """
 
 from array import array
 from collections.abc import Iterator
 from typing import Final
 
+from fakebroker.broker.core.re2.java import parse_java
 from fakebroker.broker.core.re2.pattern import Pattern, holds
 from fakebroker.broker.core.re2.program import Program, assemble
-from fakebroker.broker.core.re2.syntax import parse
+from fakebroker.broker.core.re2.syntax import Assertion
 from fakebroker.protocol.pace import Pace, finished
 
 _NO_PAUSE: Final = 1 << 62
@@ -24,11 +25,16 @@ class Finder:
     """A pattern that was read, to find its matches in texts."""
 
     def __init__(self, text: str) -> None:
-        """Raises InvalidPattern."""
-        self._program = assemble(parse(text), has_groups=True)
+        """Raises InvalidPattern, and OtherInJava."""
+        self._program = assemble(parse_java(text), has_groups=True)
         self._whole = Pattern(self._program)
         self.group_names = self._program.names
         self.group_count = max(self._program.borders.values(), default=1) // 2
+
+    @property
+    def asks_for_end(self) -> bool:
+        """Whether the pattern looks for the end of a text: to Java a line end behind may be the end, too."""
+        return Assertion.TEXT_END in self._program.assertions.values()
 
     @property
     def state_count(self) -> int:

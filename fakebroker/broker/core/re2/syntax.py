@@ -113,9 +113,13 @@ _PLACES: Final = {
 
 def parse(text: str) -> Node:
     """The tree of a pattern. Raises InvalidPattern."""
-    reader = _Reader(text)
+    return read(Reader(text))
+
+
+def read(reader: "Reader") -> Node:
+    """The tree of what a reader has. Raises InvalidPattern."""
     node = reader.choice(frozenset(), 0)
-    if reader.at < len(text):
+    if not reader.is_at_end:
         raise InvalidPattern(Fault.STRAY_PARENTHESIS)
     if _repetitions(node) > MAX_REPETITIONS:
         raise InvalidPattern(Fault.REPEAT_COUNT)
@@ -133,8 +137,10 @@ def _repetitions(node: Node) -> int:
     return 1
 
 
-class _Reader:
+class Reader:
     """Reads a pattern from the left to the right; `at` is where."""
+
+    line_ends = between("\n", "\n")  # what "." does not stand for
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -142,6 +148,11 @@ class _Reader:
         self._groups = 0
         self._parts = 0
         self.at = 0
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether all was read."""
+        return self.at >= len(self._text)
 
     def choice(self, flags: frozenset[str], depth: int) -> Node:
         """Alternatives up to the end or a closing parenthesis. A flag that is set holds for the following ones too."""
@@ -212,7 +223,7 @@ class _Reader:
         if found is None or found[3] == ":":
             return None
         self.at = found.end()
-        return _changed(flags, found)
+        return self._changed(flags, found)
 
     def _part(self, flags: frozenset[str], depth: int) -> list[Node]:
         """What comes next; several for a quoted text."""
@@ -221,7 +232,7 @@ class _Reader:
         if self._takes("["):
             return [self._class(flags)]
         if self._takes("."):
-            return [Characters([] if "s" in flags else [between("\n", "\n")], is_negated=True)]
+            return [Characters([] if "s" in flags else [self.line_ends], is_negated=True)]
         if self._takes("^"):
             return [Assertion.LINE_START if "m" in flags else Assertion.TEXT_START]
         if self._takes("$"):
@@ -231,14 +242,14 @@ class _Reader:
         if self._next() == "\\" and (place := _PLACES.get(self._text[self.at + 1 : self.at + 2])):
             self.at += 2
             return [place]
-        return [_characters([self._named() or self._one()], flags)]
+        return [self._characters([self._named() or self._one()], flags)]
 
     def _group(self, flags: frozenset[str], depth: int) -> Node:
         """A group, after its opening parenthesis."""
         self.at -= 1
         number, name = 0, None
         if found := self._matches(_FLAGS):
-            flags = _changed(flags, found)
+            flags = self._changed(flags, found)
         elif found := self._matches(_NAME):
             if found[1] in self._names:
                 raise InvalidPattern(Fault.DUPLICATE_NAME)
@@ -267,22 +278,25 @@ class _Reader:
         quoted = self._text[self.at :] if end < 0 else self._text[self.at : end]
         self.at += len(quoted) + (0 if end < 0 else 2)
         self._count(len(quoted))
-        return [_characters([between(each, each)], flags) for each in quoted]
+        return [self._characters([between(each, each)], flags) for each in quoted]
 
     def _class(self, flags: frozenset[str]) -> Node:
         """A set of characters, after its opening bracket. A closing one that comes first is a character."""
         is_negated = self._takes("^")
         parts: list[Part] = []
         while not parts or self._next() != "]":
-            if found := self._matches(_POSIX):
-                if found[2] not in POSIX:
-                    raise InvalidPattern(Fault.CHARACTER_RANGE)
-                part = POSIX[found[2]]
-                parts.append(without(part) if found[1] else part)
-            else:
-                parts.append(self._named() or self._range())
+            parts.append(self._in_class())
         self.at += 1
-        return _characters(parts, flags, is_negated=is_negated)
+        return self._characters(parts, flags, is_negated=is_negated)
+
+    def _in_class(self) -> Part:
+        """What comes next in a class."""
+        if found := self._matches(_POSIX):
+            if found[2] not in POSIX:
+                raise InvalidPattern(Fault.CHARACTER_RANGE)
+            part = POSIX[found[2]]
+            return without(part) if found[1] else part
+        return self._named() or self._range()
 
     def _range(self) -> Part:
         """One character, or those from one to another."""
@@ -337,10 +351,10 @@ class _Reader:
         self.at += 2
         return _CONTROLS.get(escaped, escaped)
 
+    def _changed(self, flags: frozenset[str], found: re.Match[str]) -> frozenset[str]:
+        """The flags after those that were found in front of a colon or a parenthesis."""
+        return (flags | frozenset(found[1])) - frozenset(found[2] or "")
 
-def _changed(flags: frozenset[str], found: re.Match[str]) -> frozenset[str]:
-    return (flags | frozenset(found[1])) - frozenset(found[2] or "")
-
-
-def _characters(parts: list[Part], flags: frozenset[str], *, is_negated: bool = False) -> Characters:
-    return Characters(parts, is_negated=is_negated, ignores_case="i" in flags)
+    def _characters(self, parts: list[Part], flags: frozenset[str], *, is_negated: bool = False) -> Characters:
+        """A set of characters under flags."""
+        return Characters(parts, is_negated=is_negated, ignores_case="i" in flags)

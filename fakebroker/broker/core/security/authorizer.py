@@ -16,6 +16,7 @@ from fakebroker.broker.core.security.acls import (
     ResourceType,
     Who,
 )
+from fakebroker.protocol.java_text import trimmed
 from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ class _Denied:
 def authorizer_of(settings: "Settings") -> Authorizer:
     """An authorizer without entries, as the settings of a broker have it."""
     users = str(settings.value("super.users")).split(";")
-    super_users = [user.strip() for user in users if user.strip()]
+    super_users = [name for user in users if (name := trimmed(user))]
     return Authorizer(Acls(), super_users, settings.get_bool("allow.everyone.if.no.acl.found"))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from fakebroker.broker.core.security.mechanisms import Login
 from fakebroker.broker.core.security.principals import Principal
+from fakebroker.protocol.java_text import trimmed
 
 MAX_TOKEN_LENGTH = 65_536  # characters; tokens with hundreds of roles have some thousands
 MAX_NAME_LENGTH = 1_000  # characters of a principal
@@ -40,7 +41,7 @@ def unsecured_login(token: str, now_ms: int) -> Login:
     if header.get("alg") != "none":
         raise InvalidToken("its algorithm must be none")
     name = claims.get("sub")
-    if not isinstance(name, str) or not name.strip():
+    if not isinstance(name, str) or not trimmed(name):
         raise InvalidToken("it has no principal")
     if not isinstance(claims.get("scope"), str | list | None):
         raise InvalidToken("its scope is neither a text nor a list")
@@ -80,16 +81,26 @@ def subject_of(token: str) -> str:
     return name if isinstance(name, str) else ""
 
 
-def json_object(part: str) -> dict[str, Any]:
-    """The object in one part of a token. Raises InvalidToken."""
+def json_object(part: str, names_once: bool = False) -> dict[str, Any]:
+    """The object in one part of a token; of a signed one it says no name twice. Raises InvalidToken."""
     try:
-        value = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)), parse_constant=_refuse_constant)
+        text = urlsafe_b64decode(part + "=" * (-len(part) % 4)).decode()  # `json` would guess: UTF-16, and more
+        object_of = _named_once if names_once else None
+        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=object_of)
         json.dumps(value, ensure_ascii=False).encode()  # JSON can say "\\ud800", which is no text that can be sent on
     except (Base64Error, ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise InvalidToken("one of its parts is not a JSON object")
     return value
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Raises ValueError if a name is there twice: another reader may take the other value."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name is there twice")
+    return found
 
 
 def _refuse_constant(name: str) -> None:

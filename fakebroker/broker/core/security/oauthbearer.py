@@ -20,11 +20,12 @@ TokenCheck = Callable[[str], Login]  # raises InvalidToken
 
 INVALID_TOKEN = b'{"status":"invalid_token"}'
 _END = b"\x01"
-_NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
+# Possessive, all of it: of a long message no place is kept to come back to, and there is one way to read it.
+_NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]++|=2C|=3D)++"
 _FIRST = re.compile(
-    rf"n,(?:a=(?P<authorization_id>{_NAME}))?,\x01(?P<pairs>(?:[A-Za-z]+=[\x21-\x7e \t\r\n]+\x01)*)\x01"
+    rf"n,(?:a=(?P<authorization_id>{_NAME}))?+,\x01(?P<pairs>(?:[A-Za-z]++=[\x21-\x7e \t\r\n]++\x01)*+)\x01"
 )
-_BEARER = re.compile(r"(?P<scheme>\w+) +(?P<token>[-_.a-zA-Z0-9]+)", re.ASCII)
+_BEARER = re.compile(r"(?P<scheme>\w++) ++(?P<token>[-_.a-zA-Z0-9]++)", re.ASCII)
 
 
 class OAuthBearerMechanism:
@@ -64,8 +65,8 @@ def _parts(message: bytes) -> tuple[str, str]:
     first = _FIRST.fullmatch(message.decode("latin-1"))
     if first is None:
         raise InvalidCredentials(OAUTHBEARER, "the client's first message is malformed")
-    pairs = dict(pair.split("=", 1) for pair in first["pairs"].split("\x01") if pair)
-    bearer = _BEARER.fullmatch(pairs.get("auth", ""))
+    _, _, authorization = f"\x01{first['pairs']}".rpartition("\x01auth=")  # the last one counts
+    bearer = _BEARER.fullmatch(authorization.partition("\x01")[0])
     if bearer is None or bearer["scheme"].lower() != "bearer":
         raise InvalidCredentials(OAUTHBEARER, "the client's first message has no bearer token")
     authorization_id = (first["authorization_id"] or "").replace("=2C", ",").replace("=3D", "=")

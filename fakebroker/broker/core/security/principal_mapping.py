@@ -6,7 +6,7 @@ what the pattern makes of it; an L or a U at the end makes the result lower or u
 Patterns are those of RE2, so that a name costs no more steps than it has characters and the rules have states. Java and
 Python need years for `(a+)+` and a name that somebody has chosen.
 MOCK: Kafka takes Java's patterns, which also look ahead and behind and refer to groups, of any size, and names of any
-length.
+length. No rule with a `$` applies to a name that ends with a line end, which Java does not always count.
 """
 
 import re
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fakebroker.broker.core.re2.finding import Finder
+from fakebroker.broker.core.re2.java import LINE_ENDS, OtherInJava
 from fakebroker.broker.core.re2.syntax import InvalidPattern
 from fakebroker.protocol.errors import FakebrokerError, SettingError
 
@@ -80,7 +81,10 @@ class PrincipalMapping:
                 f"the rules of {SETTING} are applied to names of at most {MAX_NAME_LENGTH:,} characters, and that of "
                 f"the certificate has {len(distinguished_name):,}: {distinguished_name[:100]}..."
             )
+        ends_line = distinguished_name.endswith(tuple(LINE_ENDS))
         for rule in self._rules:
+            if ends_line and rule.pattern is not None and rule.pattern.asks_for_end:
+                break
             name = rule.apply(distinguished_name)
             if name is not None:
                 return name
@@ -124,6 +128,9 @@ def _rule(pattern: str, replacement: str, letters: str, whole: str) -> Rule:
         finder = Finder(pattern)
     except InvalidPattern as error:
         problem = f"its pattern is none of RE2 (which has no look-ahead and no references): {error}"
+        raise SettingError(f"{SETTING}: Invalid rule: `{whole}`, {problem}") from None
+    except OtherInJava as error:
+        problem = f"its pattern has {error}, which Java understands in another way than RE2: it is not served"
         raise SettingError(f"{SETTING}: Invalid rule: `{whole}`, {problem}") from None
     return Rule(finder, tuple(_parts(finder, replacement, whole)), letters)
 

@@ -24,5 +24,11 @@ class Principal:
     def __str__(self) -> str:
         return self._text
 
+    def is_client_of(self, other: "Principal") -> bool:
+        """Whether both are the same client, however each has logged in: one with a delegation token has the rights of
+        its owner, but for the APIs of tokens (TK-1).
+        """
+        return (self.type, self.name) == (other.type, other.name)
+
 
 ANONYMOUS = Principal("ANONYMOUS")  # every client of a listener without authentication

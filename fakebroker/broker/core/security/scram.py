@@ -20,16 +20,19 @@ from fakebroker.broker.core.security.principals import Principal
 MIN_ITERATIONS, MAX_ITERATIONS = 4096, 16384  # that credentials may have (SC-1)
 TOKEN_EXTENSION = "tokenauth"
 
-_NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]++|=2C|=3D)++"  # possessive: a long one is not kept by the character
-_NONCE = r"[\x21-\x2b\x2d-\x7e]+"
-_VALUE = r"[\x01-\x2b\x2d-\x7f]+"
-_EXTENSIONS = rf"(?:,[A-Za-z]+={_VALUE})*"
-_BASE64 = r"[A-Za-z0-9+/]*={0,2}"
+# Possessive: of a long message no place is kept to come back to, and there is one way to read it.
+_NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]++|=2C|=3D)++"
+_NONCE = r"[\x21-\x2b\x2d-\x7e]++"
+_VALUE = r"[\x01-\x2b\x2d-\x7f]++"
+_BASE64 = r"[A-Za-z0-9+/]*+={0,2}+"
+_EXTENSION = rf"[A-Za-z]++={_VALUE}"
 _CLIENT_FIRST = re.compile(
     rf"n,(?:a=(?P<authorization_id>{_NAME}))?,"
-    rf"(?P<bare>(?:m={_VALUE},)?n=(?P<name>{_NAME}),r=(?P<nonce>{_NONCE})(?P<extensions>{_EXTENSIONS}))"
+    rf"(?P<bare>(?:m={_VALUE},)?n=(?P<name>{_NAME}),r=(?P<nonce>{_NONCE})(?P<extensions>(?:,{_EXTENSION})*+))"
 )
-_CLIENT_FINAL = re.compile(rf"(?P<bare>c={_BASE64},r=(?P<nonce>{_NONCE}){_EXTENSIONS}),p=(?P<proof>{_BASE64})")
+_CLIENT_FINAL = re.compile(  # what is called p and stands last is the proof, and no extension
+    rf"(?P<bare>c={_BASE64},r=(?P<nonce>{_NONCE})(?:,(?!p={_BASE64}\Z){_EXTENSION})*+),p=(?P<proof>{_BASE64})"
+)
 
 
 class ScramCredential(NamedTuple):
@@ -94,8 +97,8 @@ class ScramMechanism:
         if first is None:
             raise InvalidCredentials(self._mechanism, "the client's first message is malformed")
         name = self.claimed = _plain_name(first["name"])
-        extensions = dict(each.split("=", 1) for each in first["extensions"].split(",") if each)
-        is_token = extensions.get(TOKEN_EXTENSION, "").lower() == "true"
+        _, _, extension = first["extensions"].rpartition(f",{TOKEN_EXTENSION}=")  # the last one counts
+        is_token = extension.partition(",")[0].lower() == "true"
         user = self._user_of(name, is_token)
         if user is None:
             raise InvalidCredentials(self._mechanism, self._why_nobody(name, is_token))

@@ -1,12 +1,13 @@
 """Checks of requests about configs and delegation tokens."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from fakebroker.broker.apis import create_delegation_token, describe_delegation_token
+from fakebroker.broker.core.config_changes import OPERATIONS, SET, Change, fault_of_any_type, unknown_operation
 from fakebroker.broker.core.config_resources import (
     BROKER_RESOURCE,
     GROUP_RESOURCE,
@@ -25,9 +26,9 @@ from fakebroker.protocol.wire.messages.list_partition_reassignments import (
 )
 
 if TYPE_CHECKING:
-    from fakebroker.broker.core.node import Node
     from fakebroker.broker.core.security.delegation_tokens import Token
     from fakebroker.protocol.wire.messages.alter_configs import (
+        AlterableConfig,
         AlterConfigsRequest,
         AlterConfigsResourceResponse,
         AlterConfigsResponse,
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
     from fakebroker.protocol.wire.messages.describe_user_scram_credentials import (
         DescribeUserScramCredentialsRequest,
         DescribeUserScramCredentialsResponse,
+    )
+    from fakebroker.protocol.wire.messages.incremental_alter_configs import (
+        AlterableConfig as IncrementallyAlterableConfig,
     )
     from fakebroker.protocol.wire.messages.incremental_alter_configs import (
         IncrementalAlterConfigsRequest,
@@ -87,19 +91,37 @@ class Resource(Protocol):
     resource_name: str
 
 
+class AlteredResource(Resource, Protocol):
+    """The same with its configs."""
+
+    configs: "Sequence[AlterableConfig | IncrementallyAlterableConfig]"
+
+
 def _is_unknown(resource: Resource) -> bool:
     return resource.resource_type not in _TYPES
 
 
-def _fault(node: "Node", request_name: str, resource: Resource) -> str | None:
-    """What Kafka finds wrong with a resource before it looks at rights: its type, or another broker's id (CLU-16)."""
-    if _is_unknown(resource) or (resource.resource_type == LOGGER_RESOURCE and request_name == "AlterConfigs"):
+def _fault(authorized: "AboutConfigs", resource: "AlteredResource") -> str | None:
+    """What Kafka finds wrong with a resource before it looks at rights: a config that comes twice or has no value, its
+    type, another broker's id (CLU-16).
+
+    MOCK: Kafka also looks at what values a broker's configs have.
+    """
+    changes = [Change(each.name, getattr(each, "config_operation", SET), each.value) for each in resource.configs]
+    if (
+        not authorized.call.cluster.behaviours.altered_configs_may_repeat
+        and (fault := fault_of_any_type(changes)) is not None
+    ):
+        return fault
+    if _is_unknown(resource) or (resource.resource_type == LOGGER_RESOURCE and authorized.route.name == "AlterConfigs"):
         return f"Unknown resource type {resource.resource_type}"
     if resource.resource_type == BROKER_RESOURCE and resource.resource_name:
         try:
-            check_broker_id(node, resource.resource_name)
+            check_broker_id(authorized.call.node, resource.resource_name)
         except KafkaError as error:
             return error.message
+    if resource.resource_type == BROKER_RESOURCE:
+        return next((unknown_operation(each) for each in changes if each.operation not in OPERATIONS), None)
     return None
 
 
@@ -135,14 +157,17 @@ class ConfigResources:
         named = attrgetter("resource_type", "resource_name")
         yield from authorized.take_out_repeated("resources", named, REPEATED_RESOURCE, once=False)
         if authorized.answer is None:
-            fault = partial(_fault, authorized.call.node, authorized.route.name)
+            faults = dict[tuple[int, str], str]()  # each resource is there once
 
-            def is_invalid(resource: Resource) -> bool:
-                return fault(resource) is not None
+            def is_invalid(resource: "AlteredResource") -> bool:
+                fault = _fault(authorized, resource)
+                if fault is not None:
+                    faults[named(resource)] = fault
+                return fault is not None
 
             errors = yield from authorized.take_out_invalid("resources", is_invalid, "")
             for error in cast("list[AlterConfigsResourceResponse]", errors):
-                error.error_message = fault(error)
+                error.error_message = faults[named(error)]
                 if authorized.access.pace.is_over():
                     yield
 

@@ -4,7 +4,15 @@ from collections.abc import Generator, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from fakebroker.broker.apis import consumer_group_heartbeat, list_groups, offset_fetch, streams_group_heartbeat
+from fakebroker.broker.apis import (
+    consumer_group_heartbeat,
+    list_groups,
+    offset_delete,
+    offset_fetch,
+    share_group_heartbeat,
+    streams_group_heartbeat,
+    sync_group,
+)
 from fakebroker.broker.apis.dialects import kip_88_draft
 from fakebroker.broker.apis.find_coordinator import GROUP as GROUP_KEY
 from fakebroker.broker.apis.find_coordinator import SHARE as SHARE_KEY
@@ -18,7 +26,7 @@ from fakebroker.broker.engine.authorization.authorized_request import (
     name_in,
 )
 from fakebroker.broker.engine.error_response import element_of, has_code
-from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.pace import kept
 from fakebroker.protocol.schema.message import made, with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
@@ -54,6 +62,7 @@ if TYPE_CHECKING:
         FindCoordinatorResponse,
     )
     from fakebroker.protocol.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+    from fakebroker.protocol.wire.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
     from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchResponseTopic
     from fakebroker.protocol.wire.messages.share_group_heartbeat import (
         ShareGroupHeartbeatRequest,
@@ -64,6 +73,7 @@ if TYPE_CHECKING:
         StreamsGroupHeartbeatResponse,
         Topology,
     )
+    from fakebroker.protocol.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
     ModernRequest = (
         consumer.ConsumerGroupDescribeRequest | share.ShareGroupDescribeRequest | streams.StreamsGroupDescribeRequest
@@ -78,9 +88,11 @@ if TYPE_CHECKING:
     ConsumerGroupHeartbeat = AuthorizedRequest[ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse]
     FindCoordinator = AuthorizedRequest[FindCoordinatorRequest, FindCoordinatorResponse]
     ListGroups = AuthorizedRequest[ListGroupsRequest, ListGroupsResponse]
+    OffsetDelete = AuthorizedRequest[OffsetDeleteRequest, OffsetDeleteResponse]
     OffsetFetch = AuthorizedRequest[OffsetFetchRequest, OffsetFetchResponse]
     ShareGroupHeartbeat = AuthorizedRequest[ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse]
     StreamsGroupHeartbeat = AuthorizedRequest[StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse]
+    SyncGroup = AuthorizedRequest[SyncGroupRequest, SyncGroupResponse]
 
 Topic = TypeVar("Topic", "OffsetFetchRequestTopic", "OffsetFetchRequestTopics")
 Part = TypeVar("Part")
@@ -91,6 +103,27 @@ _REFUSED_TOPIC = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 _KEYS = {GROUP_KEY: GROUP, TRANSACTION_KEY: ResourceType.TRANSACTIONAL_ID}
 _REFUSED_ROW = (-1, -1, "", _REFUSED_TOPIC)  # of a partition in OffsetFetch, behind its index
 _FIRST_WITH_GROUPS, _FIRST_BY_ID = 8, 10  # of OffsetFetch
+
+
+def check_protocol(authorized: "SyncGroup") -> None:
+    """SyncGroup: Kafka asks for the protocol first (SG-1)."""
+    if not sync_group.has_protocol(authorized.request, authorized.route.version):
+        authorized.answer_at_once(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+
+
+def delete_offsets_of_group(authorized: "OffsetDelete") -> None:
+    """OffsetDelete: an error of the group is the whole answer, whichever topics are refused (OD-2)."""
+
+    def finish(response: "OffsetDeleteResponse") -> None:
+        if response.error_code:
+            response.topics = []
+
+    try:
+        offset_delete.group_of(authorized.call, authorized.request.group_id)
+    except KafkaError as error:
+        authorized.answer_at_once(error_code=error.code)
+    else:
+        authorized.finish_with(finish)  # it may be another in the handler, some steps later
 
 
 def show_operations(authorized: "Describe") -> None:
@@ -333,7 +366,10 @@ def heartbeat_allowed(authorized: "ConsumerGroupHeartbeat") -> Generator[None, N
 
 
 def subscribe_allowed(authorized: "ShareGroupHeartbeat") -> Generator[None, None, None]:
-    """ShareGroupHeartbeat: DESCRIBE on each topic that the member subscribes to by name."""
+    """ShareGroupHeartbeat: DESCRIBE on each topic that the member subscribes to by name; first its id is looked at."""
+    if not share_group_heartbeat.has_member_id(authorized.request):
+        authorized.answer_at_once(error_code=ErrorCode.INVALID_REQUEST)
+        return
     if not (yield from _may_describe_all(authorized.access, authorized.request.subscribed_topic_names or ())):
         yield from authorized.refuse(TOPIC)
 

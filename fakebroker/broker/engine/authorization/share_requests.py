@@ -35,6 +35,8 @@ if TYPE_CHECKING:
         DescribeShareGroupOffsetsResponseGroup,
         DescribeShareGroupOffsetsResponseTopic,
     )
+    from fakebroker.protocol.wire.messages.share_acknowledge import ShareAcknowledgeRequest
+    from fakebroker.protocol.wire.messages.share_fetch import ShareFetchRequest
 
     AlterShareGroupOffsets = AuthorizedRequest[AlterShareGroupOffsetsRequest, AlterShareGroupOffsetsResponse]
     DeleteShareGroupOffsets = AuthorizedRequest[DeleteShareGroupOffsetsRequest, DeleteShareGroupOffsetsResponse]
@@ -43,6 +45,12 @@ if TYPE_CHECKING:
 TOPIC = ResourceType.TOPIC
 GROUP_COSTS_NAMES = 10  # one with topics that are refused
 _REFUSED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
+def check_group_id(authorized: "AuthorizedRequest[ShareFetchRequest | ShareAcknowledgeRequest, Message]") -> None:
+    """ShareFetch and ShareAcknowledge: Kafka asks for the group before it asks for rights."""
+    if authorized.request.group_id is None:
+        authorized.answer_at_once(error_code=ErrorCode.INVALID_REQUEST)
 
 
 def read_allowed(authorized: "AuthorizedRequest[Message, Message]") -> None:

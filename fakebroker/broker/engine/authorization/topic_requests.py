@@ -5,7 +5,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, cast
 
-from fakebroker.broker.apis import delete_records, delete_topics, fetch
+from fakebroker.broker.apis import delete_records, delete_topics, describe_producers, fetch
 from fakebroker.broker.apis.produce_transactions import is_transactional
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.engine.authorization.authorized_request import (
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
         DeleteRecordsResponse,
         DeleteRecordsTopicResult,
     )
+    from fakebroker.protocol.wire.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
+    from fakebroker.protocol.wire.messages.describe_producers import TopicResponse as DescribeProducersTopic
     from fakebroker.protocol.wire.messages.fetch import FetchRequest, FetchResponse
     from fakebroker.protocol.wire.messages.offset_for_leader_epoch import (
         OffsetForLeaderEpochRequest,
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     CreateTopics = AuthorizedRequest[CreateTopicsRequest, CreateTopicsResponse]
     DeleteRecords = AuthorizedRequest[DeleteRecordsRequest, DeleteRecordsResponse]
     DeleteTopics = AuthorizedRequest[DeleteTopicsRequest, DeleteTopicsResponse]
+    DescribeProducers = AuthorizedRequest[DescribeProducersRequest, DescribeProducersResponse]
     Fetch = AuthorizedRequest[FetchRequest, FetchResponse]
     OffsetForLeaderEpoch = AuthorizedRequest[OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse]
     Produce = AuthorizedRequest[ProduceRequest, ProduceResponse]
@@ -135,6 +138,31 @@ def read_allowed(authorized: "Fetch") -> None:
         is_allowed = access.may_cluster(Operation.CLUSTER_ACTION)
         may_read = lambda _name: is_allowed  # noqa: E731
     authorized.handle = partial(fetch.handle, may_read=may_read)
+
+
+def describe_producers_allowed(authorized: "DescribeProducers") -> Generator[None, None, None]:
+    """DescribeProducers: READ on each topic. A name that no topic can have is answered as such, whatever the rights."""
+    errors = yield from authorized.take_out_denied("topics", Operation.READ, TOPIC, _REFUSED_TEXT)
+
+    def finish(_response: "DescribeProducersResponse") -> Generator[None, None, None]:
+        for topic in cast("list[DescribeProducersTopic]", errors):
+            fault = _fault_of(topic.name)
+            for each in topic.partitions if fault is not None else ():
+                each.error_code, each.error_message = int(ErrorCode.INVALID_TOPIC_EXCEPTION), fault
+                if authorized.access.pace.is_over():
+                    yield
+
+    if errors:
+        authorized.finish_with(finish)  # afterwards: no step may come between the question and the handler
+
+
+def _fault_of(name: str) -> str | None:
+    """What is wrong with a topic's name; None: nothing."""
+    try:
+        describe_producers.check_topic(name)
+    except KafkaError as error:
+        return error.message
+    return None
 
 
 def describe_epochs_allowed(

@@ -4,7 +4,7 @@ BEFORE     ApiVersions -> ASKED, SaslHandshake -> LOGGING_IN or RAW; anything el
 ASKED      SaslHandshake; anything else closes
 LOGGING_IN SaslAuthenticate (v1 handshake) until the mechanism is content -> DONE; anything else: 34, closed
 RAW        bare messages with a length (v0 handshake) -> DONE
-DONE       requests as on any connection; if sessions end, SaslHandshake -> LOGGING_IN, and after the end it closes
+DONE       requests as on any connection; if sessions end, SaslHandshake -> LOGGING_IN or RAW; after the end it closes
 REFUSED    nothing is read any more; the answer is sent after `connection.failed.authentication.delay.ms`
 """
 
@@ -39,7 +39,7 @@ SESSION = "connections.max.reauth.ms"
 MAX_CHARACTERS = 200  # of what a client says, in the journal
 LOGIN_FIRST = "the client must log in first, with SaslHandshake"
 _LOGGING_IN = (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
-SHORTEST_SESSION_MS = 1000  # that may be renewed: a handshake within it is refused
+SHORTEST_RENEWAL_MS = 1000  # from one handshake that renews a session to the next: one within it is refused
 
 
 class LoginState(Enum):
@@ -57,7 +57,10 @@ BEFORE, ASKED, LOGGING_IN, RAW, DONE, REFUSED = LoginState
 
 
 class OtherMechanism:
-    """In the place of a mechanism when a client wants to log in again by another than before: that is refused."""
+    """In the place of a mechanism when a client wants to log in again by another than before.
+
+    Whatever comes next closes the connection without an answer.
+    """
 
     login: Login | None = None
     claimed = refusal = ""
@@ -83,8 +86,8 @@ class Authentication:
         self._mechanism_name = ""
         self._principal: Principal | None = None  # once it has logged in
         self._client_id: str | None = None  # of the handshake, for the journal: bare messages have none
-        self._began_ms = 0  # the session, by the monotonic reading, as is the next
-        self._session_ends_ms: int | None = None  # None: never
+        self._renewal_ms: int | None = None  # when the last one began, by the monotonic reading; None: there was none
+        self._session_ends_ms: int | None = None  # by it, too; None: never
 
     @property
     def _connection(self) -> "SaslConnection":
@@ -144,8 +147,9 @@ class Authentication:
         ends_ms, now_ms = self._session_ends_ms, call.now.mono_ms
         if ends_ms is None:
             return None
-        may_renew = call.version > 0 and now_ms - self._began_ms >= SHORTEST_SESSION_MS
+        may_renew = self._renewal_ms is None or now_ms - self._renewal_ms >= SHORTEST_RENEWAL_MS
         if api_key == ApiKey.SASL_HANDSHAKE and may_renew:
+            self._renewal_ms = now_ms
             return self._shake_hands
         if now_ms >= ends_ms:
             self._note("session expired", "the client has not logged in again")
@@ -163,9 +167,13 @@ class Authentication:
         enabled = enabled_mechanisms(self._logins.settings, call.listener)
         name = request.mechanism
         if name not in enabled:
+            why = f"the mechanism {name[:MAX_CHARACTERS]!r} is not enabled; enabled are {', '.join(enabled)}"
+            if self._principal is not None:
+                deadline = self._close_later(why, self._connection.fail, call.now)
+                call.on_close(lambda _now: deadline.end())
+                return None
             refusal = SaslHandshakeResponse(error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms=enabled)
             self.state = REFUSED
-            why = f"the mechanism {name[:MAX_CHARACTERS]!r} is not enabled; enabled are {', '.join(enabled)}"
             self._note("refused", why)
             _answer_and_close(self._connection, call, refusal, why)
             return None
@@ -184,11 +192,11 @@ class Authentication:
 
     def _begin(self, call: Call, mechanism: str) -> None:
         """The messages of a mechanism that is enabled come now."""
+        self.state = LOGGING_IN if call.version else RAW
         if self._principal is not None and mechanism != self._mechanism_name:
-            self._mechanism = OtherMechanism()
+            self._mechanism, self.state = OtherMechanism(), RAW  # where anything may come, and is not answered
         else:
             self._mechanism_name, self._mechanism = mechanism, self._logins.begin(mechanism)
-        self.state = LOGGING_IN if call.version else RAW
         self._connection.expect_login()
         if self.state is RAW:
             self._connection.expect_bare_messages()
@@ -198,21 +206,25 @@ class Authentication:
         assert self._mechanism is not None
         try:
             answer = self._answer(self._mechanism, bytes(request.auth_bytes))
-            login = self._mechanism.login
-            if login is not None and self._principal not in (None, login.principal):
-                raise AuthenticationFailed("Cannot change principals during re-authentication")
         except AuthenticationFailed as failure:
             refusal = SaslAuthenticateResponse(
                 error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=str(failure)
             )
             self._refuse(call, failure.why, refusal)
             return None
+        login = self._mechanism.login
         lifetime_ms = 0 if login is None else self._finish(login, call.now)
         return SaslAuthenticateResponse(error_message="", auth_bytes=answer, session_lifetime_ms=lifetime_ms)
 
     def _answer(self, mechanism: Mechanism, message: bytes) -> bytes:
-        """The mechanism's answer. A refusal is noted as soon as it is known: some clients hear it and hang up."""
+        """The mechanism's answer. A refusal is noted as soon as it is known: some clients hear it and hang up.
+
+        Raises AuthenticationFailed, also for a login as another than before.
+        """
         answer = mechanism.answer_to(message)
+        login, before = mechanism.login, self._principal
+        if login is not None and before is not None and not login.principal.is_client_of(before):
+            raise AuthenticationFailed("Cannot change principals during re-authentication")
         if mechanism.refusal:
             self._note("refused", mechanism.refusal)
         return answer
@@ -240,7 +252,7 @@ class Authentication:
         if isinstance(longest, int) and longest > 0:
             lifetimes.append(longest)
         self._session_ends_ms = now.mono_ms + min(lifetimes) if lifetimes else None
-        self.state, self._mechanism, self._began_ms = DONE, None, now.mono_ms
+        self.state, self._mechanism = DONE, None
         what = "logged in" if self._principal is None else "logged in again"
         self._principal = login.principal
         self._note(what)

@@ -80,7 +80,7 @@ class SaslConnection(Connection):
             self.fail(f"{route}: {LOGIN_FIRST}")
             return
         super()._serve(route, frame, offset, now)
-        if self._authentication.state is LOGGING_IN and self.state is SERVING:
+        if self._authentication.state in (LOGGING_IN, RAW) and self.state is SERVING:
             self._move(BUFFERED)
 
     def _login_turn(self, buffer: bytes, position: int, now: Instant) -> None:

@@ -57,6 +57,14 @@ def test_who_is_meant() -> None:
     assert [may(judge, O.ALTER, client=who) for who in (ALICE, elsewhere, bob)] == [True, True, True]
 
 
+@pytest.mark.rules("AU-2")
+def test_a_super_user_has_the_blanks_that_java_leaves() -> None:
+    """Around a name in the setting Java's blanks do not count; others of Unicode are part of it."""
+    settings = Settings({"super.users": "User:root; \x01User:admin\u00a0 ;\u2003"})
+
+    assert authorizer_of(settings).super_users == {"User:root", "User:admin\u00a0", "\u2003"}
+
+
 @pytest.mark.rules("AU-2", "AU-7")
 @pytest.mark.parametrize(("name", "pattern_type"), [("t", LITERAL), ("t", PREFIXED), ("*", LITERAL), ("", PREFIXED)])
 def test_a_denial_wins(name: str, pattern_type: PatternType) -> None:

@@ -42,12 +42,23 @@ def test_a_good_token_names_the_principal_and_ends_the_login() -> None:
 
 
 @pytest.mark.rules("SA-11")
+def test_a_blank_is_what_java_calls_one() -> None:
+    """A name of other blanks of Unicode is a name."""
+    for name in ("\u2003", "\u00a0admin", " admin "):
+        login = login_of()
+        assert login.answer_to(message(sub=name, exp=NOW_S + 60)) == b""
+        assert login.login is not None
+        assert login.login.principal.name == name
+
+
+@pytest.mark.rules("SA-11")
 @pytest.mark.parametrize(
     "token",
     [
         message(sub="alice", exp=NOW_S),
         message(sub="alice"),
         message(exp=NOW_S + 60),
+        message(sub="\x1f \x01", exp=NOW_S + 60),
         message(sub="alice", exp="soon"),
         message(sub="alice", exp=NOW_S + 60, iat=NOW_S + 1),
         message(sub="a" * 1_001, exp=NOW_S + 60),

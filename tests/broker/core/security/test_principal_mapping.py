@@ -41,6 +41,12 @@ MAPPED = [
     ("RULE:CN=(.*)/$1/L", "CN=ÄİX", "äi̇x"),
     ("RULE:(CN)=(B)(.*)/$11/", "CN=Bob", "CN1"),
     ("RULE:(CN)=(B)(.*)/$3$2$4/", "CN=Bob", "obB$4"),
+    ("RULE:(?i)^cn=(SRE|é)$/$1/", "CN=sre", "sre"),
+    ("RULE:(?i)^cn=(SRE|é)$/$1/", "CN=é", "é"),
+    ("RULE:(?i)^cn=([^k]+)$/$1/", "CN=\u212a", "\u212a"),
+    ("RULE:(?s)^CN=(\\w+).*$/$1/", "CN=admin\u2028x", "admin"),
+    ("RULE:CN=(\\w+)\\s(\\w+)/$1$2/", "CN=a\x0bb", "ab"),
+    ("RULE:CN=([]a]+)([&-]*)/$1-$2/", "CN=a]a&-", "a]a-&-"),
 ]
 # Rules, and a name to which Kafka's class said that none applies.
 NOT_MAPPED = [
@@ -51,6 +57,14 @@ NOT_MAPPED = [
     ("RULE://", "CN=Bob"),
     ("RULE:B/x/", "CN=Bob"),
     ("RULE: CN=(.*)/$1/", "CN=Bob"),
+    ("RULE:^CN=(\\w+).*$/$1/", "CN=admin\u2028x"),
+    ("RULE:^CN=(\\w+).*$/$1/", "CN=admin\rx"),
+    ("RULE:^CN=(\\w+).*$/$1/", "CN=admin\x85x"),
+    ("RULE:^CN=(\\w+).*$/$1/", "CN=admin\u2029x"),
+    ("RULE:(?i)^cn=KAFKA,ou=x$/admin/", "CN=\u212aafka,OU=x"),
+    ("RULE:(?i)^cn=sre$/admin/", "CN=\u017fre"),
+    ("RULE:(?i)^cn=É$/admin/", "CN=é"),
+    ("RULE:CN=(\\S+)/$1/", "CN=a\x0bb"),
 ]
 # What is no rule, and what Kafka's class said of it.
 NO_RULES = [
@@ -113,6 +127,49 @@ def test_what_would_fail_for_every_client_is_refused_at_once(rules: str) -> None
     """A pattern that is none, and a replacement that names a group which there is not."""
     with pytest.raises(SettingError, match="Invalid rule: `RULE:"):
         PrincipalMapping(rules)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "what"),
+    [
+        ("CN=([a-z&&[^x]]+)", "&& in a class of characters"),
+        ("CN=([a-z[0-9]]+)", "[ in a class of characters"),
+        ("CN=([[:alpha:]]+)", "[ in a class of characters"),
+        ("CN=([A-[a]]+)", "[ in a class of characters"),
+        ("(?U)CN=(.*)", "the flag U"),
+        ("(?m)CN=(.*)$", "the flag m"),
+        ("CN=(?s-m:(.*))", "the flag m"),
+        (r"CN=(\w+)\b.*", r"\b"),
+        (r"CN=(\w+)\B.*", r"\B"),
+        (r"CN=(\v+)", r"\v"),
+        (r"CN=([\v]+)", r"\v"),
+        (r"(C)(N)=\12", r"\1"),
+        (r"CN=\0123", r"\0"),
+        ("CN=(a{02})", "{"),
+        ("CN=(a{,2})", "{"),
+        ("CN=(?P<n>.*)", "(?P<"),
+        (r"CN=(\p{^L}+)", r"\p{^"),
+        (r"CN=(\P{Any}+)", r"\P{Any}"),
+        (r"(?i)CN=([a\p{Lu}]+)", "\\p of small or capital letters under the flag i"),
+        ("CN=(a*)*.*", "a repetition of what may be empty"),
+        ("CN=(?:a|(?:b?c?){2})*", "a repetition of what may be empty"),
+    ],
+)
+def test_what_java_understands_in_another_way_is_refused(pattern: str, what: str) -> None:
+    """Such a rule would say that somebody else is the client; the error names the part."""
+    with pytest.raises(SettingError) as caught:
+        PrincipalMapping(f"DEFAULT,RULE:{pattern}/$1/")
+    expected = f"`, its pattern has {what}, which Java understands in another way than RE2: it is not served"
+    assert str(caught.value).endswith(expected)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\x85", "\u2028", "\u2029", "\r\n"])
+def test_no_rule_applies_to_a_line_end_at_the_end(end: str) -> None:
+    """For Java a `$` may stand in front of it, so such a name is refused where a rule has one, whatever comes next."""
+    rules = PrincipalMapping("RULE:CN=x/y/,RULE:(?s)CN=(\\w+)$./$1/,DEFAULT")
+    with pytest.raises(NoRuleApplies):
+        rules.name_of(f"CN=admin{end}")
+    assert PrincipalMapping("RULE:(?s)CN=(\\w+).+/$1/").name_of(f"CN=admin{end}") == "admin"
 
 
 @pytest.mark.parametrize("pattern", ["^CN=(([a-z]+)+)$", "^CN=(.*)(.*)(.*)(.*)(.*)$", "CN=(a|a)*", "(a{1,300})*"])

@@ -1,10 +1,12 @@
 """Sessions that end: clients log in again on the same connection (KIP-368)."""
 
 from base64 import b64encode
+from struct import pack
+from typing import Any
 
 import pytest
 
-from fakebroker.broker.core.security.delegation_tokens import Limits
+from fakebroker.broker.core.security.delegation_tokens import Limits, Token
 from fakebroker.broker.core.security.principals import Principal
 from fakebroker.client.login import TOKEN_EXTENSION
 from fakebroker.client.scram import ScramClient
@@ -14,7 +16,7 @@ from fakebroker.protocol.wire.frame import decode_response
 from fakebroker.protocol.wire.framing import PREFIX_BYTES
 from tests.support.bearer import unsecured
 from tests.support.engine import Client, SimEngine
-from tests.support.frames import frames, request
+from tests.support.frames import framed, frames, request
 from tests.support.logins import RIGHT, lab_with_sasl, lab_with_tokens, shaken
 
 SESSION_MS = 10_000
@@ -64,19 +66,68 @@ def test_who_logs_in_again_goes_on() -> None:
 
 
 @pytest.mark.rules("SA-9")
+def test_who_logs_in_again_may_send_bare_messages() -> None:
+    """As at the first login; a client with a header the first time, without one the second."""
+    lab = lab_with_sessions()
+    client = logged_in(lab)
+    for version in (0, 1, 0):
+        lab.network.advance(SESSION_MS // 2)
+        assert client.ask("SaslHandshake", version, mechanism="PLAIN").error_code == 0
+        if version:
+            assert client.ask("SaslAuthenticate", 2, auth_bytes=RIGHT).session_lifetime_ms == SESSION_MS
+        else:
+            client.socket.send(framed(RIGHT))
+            assert client.socket.take() == pack(">i", 0)
+        assert client.ask("Metadata", 8, topics=[]).brokers
+
+    lab.network.advance(SESSION_MS)
+    assert client.ask("Metadata", 8, topics=[]) is None
+    assert is_closed(client)
+
+
+@pytest.mark.rules("SA-9")
+@pytest.mark.parametrize("piece_bytes", [1, 3, 4, 7, 10_000])
+def test_bare_messages_of_another_login_may_come_in_any_pieces(piece_bytes: int) -> None:
+    """Behind their handshake, and with requests behind them."""
+    lab = lab_with_sessions()
+    client = logged_in(lab)
+    data = request("SaslHandshake", 0, mechanism="PLAIN") + framed(RIGHT) + request("Metadata", 8, topics=[])
+    for start in range(0, len(data), piece_bytes):
+        client.socket.send(data[start : start + piece_bytes])
+
+    shake, login, metadata = frames(client.socket.take())
+    assert decode_response(ApiKey.SASL_HANDSHAKE, 0, shake)[1].error_code == 0
+    assert login == b""
+    assert decode_response(ApiKey.METADATA, 8, metadata)[1].brokers
+
+
+@pytest.mark.rules("SA-9")
+@pytest.mark.parametrize("message", [b"\0bob\0pb", b"\0alice\0px", b"", b"\0\x03\0\x01"])
+def test_nobody_becomes_another_by_bare_messages(message: bytes) -> None:
+    """They are not answered; the connection closes after the delay."""
+    lab = lab_with_sessions()
+    lab.cluster.credentials.add_user("bob", "pb", 0)
+    client = logged_in(lab)
+    assert client.ask("SaslHandshake", 0, mechanism="PLAIN").error_code == 0
+
+    client.socket.send(framed(message) + framed(RIGHT) + request("Metadata", 8, topics=[]))
+    assert not is_closed(client)
+    assert client.socket.connection.principal == ALICE
+    lab.network.advance(100)
+
+    assert is_closed(client)
+    assert client.socket.take() == b""
+
+
+@pytest.mark.rules("SA-9")
 def test_nobody_becomes_another() -> None:
-    """Another user, another mechanism and a wrong password are refused, and the connection closes."""
-    for mechanism, message in (
-        ("PLAIN", b"\0bob\0pb"),
-        ("SCRAM-SHA-256", b"n,,n=alice,r=x"),
-        ("PLAIN", b"\0alice\0px"),
-    ):
+    """Another user and a wrong password are refused, and the connection closes."""
+    for message in (b"\0bob\0pb", b"\0alice\0px"):
         lab = lab_with_sessions()
         lab.cluster.credentials.add_user("bob", "pb", 0)
         client = logged_in(lab)
-        lab.network.advance(2000)
 
-        assert client.ask("SaslHandshake", 1, mechanism=mechanism).error_code == 0
+        assert client.ask("SaslHandshake", 1, mechanism="PLAIN").error_code == 0
         assert client.ask("SaslAuthenticate", 2, auth_bytes=message) is None
         lab.network.advance(100)
 
@@ -85,13 +136,64 @@ def test_nobody_becomes_another() -> None:
 
 
 @pytest.mark.rules("SA-9")
-def test_a_handshake_right_behind_a_login_is_refused() -> None:
-    """A session may be renewed when it is a second old; the connection stays."""
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize(
+    "behind",
+    [request("SaslAuthenticate", 2, auth_bytes=b"n,,n=alice,r=x"), request("Metadata", 8, topics=[]), framed(b"")],
+)
+def test_by_another_mechanism_nobody_logs_in_again(version: int, behind: bytes) -> None:
+    """Its handshake is answered as any other; what comes behind it closes the connection without an answer."""
     lab = lab_with_sessions()
     client = logged_in(lab)
 
-    assert client.ask("SaslHandshake", 1, mechanism="PLAIN").error_code == ErrorCode.ILLEGAL_SASL_STATE
-    assert client.ask("Metadata", 8, topics=[]).brokers
+    assert client.ask("SaslHandshake", version, mechanism="SCRAM-SHA-256").error_code == 0
+    client.socket.send(behind)
+    lab.network.advance(100)
+
+    assert client.socket.take() == b""
+    assert "the mechanism must not change during re-authentication" in client.close_reason
+
+
+@pytest.mark.rules("SA-9")
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_handshake_for_another_login_by_a_mechanism_that_is_not_enabled_closes(version: int) -> None:
+    """Without an answer: only at the first login does it say which are."""
+    lab = lab_with_sessions()
+    client = logged_in(lab)
+
+    assert client.ask("SaslHandshake", version, mechanism="GSSAPI") is None
+    client.socket.send(request("Metadata", 8, topics=[]))
+    lab.network.advance(100)
+
+    assert client.socket.take() == b""
+    assert "the mechanism 'GSSAPI' is not enabled" in client.close_reason
+
+
+@pytest.mark.rules("SA-9")
+def test_a_session_is_renewed_at_once_and_then_a_second_after_the_last_time_at_the_earliest() -> None:
+    """Counted from handshake to handshake; one that comes too early is refused, and the connection stays."""
+    lab = lab_with_sessions()
+    client = logged_in(lab)
+
+    for wait_ms, error_code in ((0, 0), (899, 34), (1, 0), (0, 34), (900, 0)):
+        lab.network.advance(wait_ms)
+        assert client.ask("SaslHandshake", 1, mechanism="PLAIN").error_code == error_code
+        if not error_code:
+            lab.network.advance(100)  # a login that takes long does not put the next one off
+            assert client.ask("SaslAuthenticate", 2, auth_bytes=RIGHT).session_lifetime_ms == SESSION_MS
+        assert client.ask("Metadata", 8, topics=[]).brokers
+
+
+@pytest.mark.rules("SA-9")
+def test_a_client_with_a_token_of_a_second_goes_on() -> None:
+    """It logs in again with the next one before the first has ended."""
+    lab = lab_with_sasl()
+    client = shaken(lab, "OAUTHBEARER")
+    for lifetime_ms in (1000, 1500):
+        message = _bearer(lab.network.now.wall_ms + lifetime_ms)
+        assert client.ask("SaslAuthenticate", 2, auth_bytes=message).session_lifetime_ms == lifetime_ms
+        lab.network.advance(lifetime_ms - 100)
+        assert client.ask("SaslHandshake", 1, mechanism="OAUTHBEARER").error_code == 0
 
 
 @pytest.mark.rules("SA-9", "SA-13")
@@ -189,16 +291,62 @@ def test_a_session_ends_with_its_delegation_token() -> None:
         "id", "key", ALICE, ALICE, (), SESSION_MS, Limits(10**9, 10**9), lab.network.now.wall_ms
     )
     client = shaken(lab, "SCRAM-SHA-256")
-    scram = ScramClient("SCRAM-SHA-256", "id", b64encode(token.hmac).decode(), TOKEN_EXTENSION, "nonce")
-    challenge = client.ask("SaslAuthenticate", 2, auth_bytes=scram.first)
-    final = scram.final(bytes(challenge.auth_bytes))
-    assert client.ask("SaslAuthenticate", 2, auth_bytes=final).session_lifetime_ms == SESSION_MS
+    assert by_scram(client, *_by(token)).session_lifetime_ms == SESSION_MS
     assert client.ask("Metadata", 8, topics=[]).brokers
 
     lab.network.advance(SESSION_MS)
 
     assert client.ask("Metadata", 8, topics=[]) is None
     assert is_closed(client)
+
+
+@pytest.mark.rules("SA-9", "TK-1")
+@pytest.mark.parametrize("begins_with_token", [True, False])
+def test_a_client_may_renew_its_session_by_its_token(*, begins_with_token: bool) -> None:
+    """And by its password after that: it is the same client, which counts as logged in by what it has shown last."""
+    lab = lab_with_sasl(**{"connections.max.reauth.ms": SESSION_MS, "delegation.token.secret.key": "key"})
+    token = lab.cluster.credentials.tokens.create(
+        "id", "key", ALICE, ALICE, (), 10**9, Limits(10**9, 10**9), lab.network.now.wall_ms
+    )
+    client = lab.client()
+    for is_token in (begins_with_token, not begins_with_token, begins_with_token):
+        assert client.ask("SaslHandshake", 1, mechanism="SCRAM-SHA-256").error_code == 0
+        user, password, extension = _by(token) if is_token else ("alice", "pa", "")
+        assert by_scram(client, user, password, extension).session_lifetime_ms == SESSION_MS
+        refusal = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED if is_token else ErrorCode.NONE
+        assert client.ask("DescribeDelegationToken", 3, owners=None).error_code == refusal
+        lab.network.advance(SESSION_MS // 2)
+
+
+@pytest.mark.rules("SA-9")
+def test_nobody_becomes_another_by_a_token() -> None:
+    """Of another client."""
+    lab = lab_with_sasl(**{"connections.max.reauth.ms": SESSION_MS, "delegation.token.secret.key": "key"})
+    bob = Principal("bob")
+    token = lab.cluster.credentials.tokens.create(
+        "id", "key", bob, bob, (), 10**9, Limits(10**9, 10**9), lab.network.now.wall_ms
+    )
+    client = shaken(lab, "SCRAM-SHA-256")
+    assert by_scram(client, "alice", "pa", "").error_code == 0
+    lab.network.advance(SESSION_MS // 2)
+    assert client.ask("SaslHandshake", 1, mechanism="SCRAM-SHA-256").error_code == 0
+    assert by_scram(client, *_by(token)) is None
+    lab.network.advance(100)
+    refusal = client.answer("SaslAuthenticate", 2)
+    assert refusal.error_message == "Cannot change principals during re-authentication"
+    assert is_closed(client)
+
+
+def by_scram(client: Client, user: str, password: str, extension: str) -> Any:
+    """The answer to the last message of a login by SCRAM."""
+    scram = ScramClient("SCRAM-SHA-256", user, password, extension, "nonce")
+    challenge = client.ask("SaslAuthenticate", 2, auth_bytes=scram.first)
+    return client.ask("SaslAuthenticate", 2, auth_bytes=scram.final(bytes(challenge.auth_bytes)))
+
+
+def _by(token: Token) -> tuple[str, str, str]:
+    """The user, the password and the extension of a login by a token."""
+    return token.token_id, b64encode(token.hmac).decode(), TOKEN_EXTENSION
 
 
 def _bearer(expires_ms: int) -> bytes:
