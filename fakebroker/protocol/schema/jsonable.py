@@ -1,4 +1,5 @@
-"""Messages as data for JSON, and back: Kafka's field names, {"hex": "..."} for bytes, base64 for UUIDs.
+"""Messages as data for JSON, and back: Kafka's field names, {"hex": "..."} for bytes, base64 for UUIDs, and "NaN",
+"Infinity", "-Infinity" for what JSON has no numbers for.
 
 `to_json` lists the fields of one version, tagged ones only when they say something, unknown tags as "tag7".
 `from_json` takes what `to_json` gives; fields of other versions are ignored, missing ones have their default, and a
@@ -9,16 +10,18 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from math import isfinite
+from typing import Any, Final, NamedTuple, TypeVar
 
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.schema.message import Declaration, Message, Struct, made
-from fakebroker.protocol.schema.types import RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
+from fakebroker.protocol.schema.types import FLOAT64, RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 
 M = TypeVar("M", bound=Message)
 Json = Any
 
 _BASE64_UUID_LENGTH = 22
+_NO_NUMBERS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def to_json(message: Struct, version: int, show_records: Callable[[bytes], Json] | None = None) -> dict[str, Json]:
@@ -81,6 +84,8 @@ def _writer(kind: "Primitive | type[Declaration]", version: int) -> _Write | Non
         return lambda value, _show: uuid_to_text(value)
     if kind is RECORDS:
         return lambda value, show: show(bytes(value)) if show else _hex(value)
+    if kind is FLOAT64:
+        return lambda value, _show: value if isfinite(value) else _NO_NUMBERS[str(value)]
     return None if kind.char or kind is STRING else lambda value, _show: _hex(value)
 
 
@@ -177,6 +182,8 @@ def _element(kind: "Primitive | type[Declaration]", version: int, value: Json, p
             return uuid_from_text(value)
         except ValueError as error:
             raise WireError(f"{path}: {error}") from None
+    if kind is FLOAT64 and value in _NO_NUMBERS.values():
+        return float(value)
     if kind.char or kind is STRING:
         return value
     return _bytes(value, path)

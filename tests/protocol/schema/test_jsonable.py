@@ -1,6 +1,7 @@
 """Messages as data for JSON, and back."""
 
 import json
+from math import inf, nan
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.schema.jsonable import bytes_to_json, from_json, to_json, uuid_from_text, uuid_to_text
+from fakebroker.protocol.wire.messages.alter_client_quotas import AlterClientQuotasRequest, OpData
 from fakebroker.protocol.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.protocol.schema.samples import Everything, Inner
 from tests.protocol.schema.strategies import messages
@@ -61,6 +63,16 @@ def test_uuids_in_all_their_forms(text: str) -> None:
     assert uuid_from_text(text) == bytes(range(16))
     assert from_json(Everything, 0, {"Id": text}).id == bytes(range(16))
     assert uuid_to_text(bytes(range(16))) == "AAECAwQFBgcICQoLDA0ODw"
+
+
+@pytest.mark.parametrize(("number", "text"), [(nan, "NaN"), (inf, "Infinity"), (-inf, "-Infinity"), (1.5, 1.5)])
+def test_what_is_no_number_in_json_is_text(number: float, text: str | float) -> None:
+    """A client may send it, and who reads the journal must not stumble over it."""
+    data = to_json(OpData(key="producer_byte_rate", value=number), 1)
+    assert data["Value"] == text
+    entries = [{"Entity": [], "Ops": [json.loads(json.dumps(data, allow_nan=False))]}]
+    request = from_json(AlterClientQuotasRequest, 1, {"Entries": entries, "ValidateOnly": False})
+    assert repr(request.entries[0].ops[0].value) == repr(number)
 
 
 def test_fields_of_other_versions_are_ignored() -> None:

@@ -54,7 +54,7 @@ def test_every_request_can_be_told(api: Api) -> None:
         said = f"{request_text(exchange)} {line_of(exchange)} {exchange!r}"
         texts = [line["text"] for line in brief.of([exchange])]
         rows = list(rows_of(exchange, "run"))
-        assert all(map(file_line_of, rows))
+        assert all(json.dumps(row, allow_nan=False) and file_line_of(row) for row in rows)
         texts += [line["text"] for line in brief_rows(rows)]
         assert NOT_TOLD not in "".join((said, *texts)), said
 
