@@ -38,7 +38,7 @@ from fakebroker.broker.engine.journal import (
     TlsFailed,
 )
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
-from fakebroker.testing.explanations.told import told
+from fakebroker.testing.explanations.failed_wording import wording_or_error
 
 SHOWN_EXPIRED = 5
 
@@ -47,7 +47,7 @@ GroupEvent = Transition | GroupEpochBumped | AssignmentComputed | MemberTransiti
 
 def event_text(event: Event) -> str:
     """An event on one line; one that has no words of its own is shown by its name and fields."""
-    return told(lambda: _event_text(event))
+    return wording_or_error(lambda: _event_text(event))
 
 
 def _event_text(event: Event) -> str:

@@ -12,9 +12,9 @@ from fakebroker.broker.engine.printable import printable
 from fakebroker.broker.engine.subjects import FoundError
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.messages.end_txn import EndTxnRequest
+from fakebroker.testing.explanations.failed_wording import wording_or_error
 from fakebroker.testing.explanations.group_wording import NOTHING_ACQUIRED, fine_text, member_text
 from fakebroker.testing.explanations.offset_wording import NOTHING_NEW, answered_of_partitions, asked_of_partitions
-from fakebroker.testing.explanations.told import told
 
 MAX_TOPICS = 3
 MAX_PARTITIONS = 6
@@ -81,7 +81,7 @@ def said_text(exchange: Exchange) -> str:
 def asked_text(exchange: Exchange) -> str:
     """API, version, and what the request is about."""
     begin = f"{exchange.api} v{exchange.version}"
-    about = told(lambda: _about(exchange))
+    about = wording_or_error(lambda: _about(exchange))
     return f"{begin}{'' if about.startswith('of ') else ','} {about}" if about else begin
 
 
@@ -134,7 +134,7 @@ def outcome_text(exchange: Exchange) -> str:
     """What became of a request: "ok", its errors, or that there was no answer."""
     if not exchange.is_answered:
         return "not answered" if exchange.api != "Produce" else "not answered (acks=0, or the client left)"
-    return told(lambda: _answered(exchange))
+    return wording_or_error(lambda: _answered(exchange))
 
 
 def _answered(exchange: Exchange) -> str:

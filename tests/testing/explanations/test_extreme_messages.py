@@ -1,4 +1,4 @@
-"""Whatever a client sends can be told: one request that cannot would end its story, and the log and files of all."""
+"""Whatever a client sends has words: one request without any would end its story, and the log and files of all."""
 
 import json
 import logging
@@ -16,8 +16,8 @@ from fakebroker.protocol.wire.registry import APIS, Api
 from fakebroker.testing.exchanges.writing import line_of as file_line_of
 from fakebroker.testing.explanations import wording
 from fakebroker.testing.explanations.event_wording import event_text
+from fakebroker.testing.explanations.failed_wording import WORDING_FAILED
 from fakebroker.testing.explanations.failure_story import story
-from fakebroker.testing.explanations.told import NOT_TOLD
 from fakebroker.testing.explanations.wording import request_text
 from fakebroker.testing.journal import repeated_lines
 from fakebroker.testing.journal.brief import BriefLines, brief_rows
@@ -43,7 +43,7 @@ def note_extremes(journal: Journal, api: Api) -> None:
 
 
 @pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
-def test_every_request_can_be_told(api: Api) -> None:
+def test_every_request_has_words(api: Api) -> None:
     """In the log and the story, as brief lines, as lines of files and of what was read from them."""
     journal = Journal(max_bytes=1 << 30)
     note_extremes(journal, api)
@@ -56,21 +56,21 @@ def test_every_request_can_be_told(api: Api) -> None:
         rows = list(rows_of(exchange, "run"))
         assert all(json.dumps(row, allow_nan=False) and file_line_of(row) for row in rows)
         texts += [line["text"] for line in brief_rows(rows)]
-        assert NOT_TOLD not in "".join((said, *texts)), said
+        assert WORDING_FAILED not in "".join((said, *texts)), said
 
 
-def test_the_story_tells_them_all() -> None:
+def test_the_story_has_them_all() -> None:
     """Its hints look at requests of all clients."""
     broker = SimEngine()
     for api in APIS.values():
         note_extremes(broker.engine.journal, api)
     text = story(broker.engine)
     assert "ListOffsets 1: the last" in text
-    assert NOT_TOLD not in text
+    assert WORDING_FAILED not in text
 
 
 @pytest.fixture
-def untold(monkeypatch: pytest.MonkeyPatch) -> None:
+def failing_wording(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault in the words for Heartbeat, and one in the lines of files."""
 
     def fail(api: str, *_: object) -> str:
@@ -87,14 +87,14 @@ def untold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeated_lines, "rows_of", fail_of_row)
 
 
-@pytest.mark.usefixtures("untold")
-def test_what_cannot_be_told_is_said_to_be_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.usefixtures("failing_wording")
+def test_a_request_whose_wording_fails_is_shown_without_words(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The log and the file go on after it, and stories and brief lines have it without its words."""
     with caplog.at_level(logging.INFO, "fakebroker"), FakeBroker(verbose=True, journal_dir=tmp_path) as broker:
         client = broker.client("a")
         client.request("Heartbeat", 4, group_id="g", member_id="m")
         client.request("ApiVersions", 3)
-        instead = "Heartbeat v4, (cannot be told: KeyError) -> UNKNOWN_MEMBER_ID"
+        instead = "Heartbeat v4, (wording failed: KeyError) -> UNKNOWN_MEMBER_ID"
         assert instead in broker.story()
         assert next(line["text"] for line in broker.journal.brief().lines if line["kind"] == "request") == instead
     logged = [text.split(": ", 1)[1] for text in caplog.messages if " to node 1: " in text and " -> " in text]
@@ -107,6 +107,6 @@ def test_what_cannot_be_told_is_said_to_be_so(tmp_path: Path, caplog: pytest.Log
     ]
 
 
-def test_an_event_that_cannot_be_told_is_said_to_be_so() -> None:
+def test_an_event_whose_wording_fails_is_shown_without_words() -> None:
     """As here, where settings are no dictionary."""
-    assert event_text(BrokerStarted("4.3", None)) == "(cannot be told: AttributeError)"  # type: ignore[arg-type]
+    assert event_text(BrokerStarted("4.3", None)) == "(wording failed: AttributeError)"  # type: ignore[arg-type]
