@@ -80,7 +80,8 @@ class SaslConnection(Connection):
             self.fail(f"{route}: {LOGIN_FIRST}")
             return
         super()._serve(route, frame, offset, now)
-        if self._authentication.state in (LOGGING_IN, RAW) and self.state is SERVING:
+        login = self._authentication.state
+        if login is not DONE and login in (LOGGING_IN, RAW) and self.state is SERVING:
             self._move(BUFFERED)
 
     def _login_turn(self, buffer: bytes, position: int, now: Instant) -> None:
