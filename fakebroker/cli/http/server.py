@@ -41,7 +41,12 @@ class Reading:
         self._is_turn_to_come = False
 
     def take(self, caller: "OneCaller", data: bytes) -> None:
-        """Let the caller read what it sent, now or in one of the next turns; until then it can send no more."""
+        """Let the caller read what it sent, now or in one of the next turns; until then it can send no more.
+
+        Nothing is read any more once the caller has had its last answer.
+        """
+        if caller.transport.is_closing():
+            return
         if self._waiting or self._took_s > READ_WITHIN_S:
             caller.transport.pause_reading()
             self._waiting.append((caller, data))
@@ -62,13 +67,22 @@ class Reading:
     def _turn(self) -> None:
         self._is_turn_to_come = False
         self._took_s = 0.0
-        while self._waiting and self._took_s <= READ_WITHIN_S:
-            caller, data = self._waiting.popleft()
-            if not caller.transport.is_closing():
-                self._read(caller, data)
-                caller.may_send()
-        if self._waiting:
-            self._have_turn()
+        try:
+            while self._waiting and self._took_s <= READ_WITHIN_S:
+                caller, data = self._waiting.popleft()
+                if not caller.transport.is_closing():
+                    self._read_on(caller, data)
+        finally:  # whatever goes wrong with one, the others go on
+            if self._waiting:
+                self._have_turn()
+
+    def _read_on(self, caller: "OneCaller", data: bytes) -> None:
+        try:
+            self._read(caller, data)
+        except BaseException:
+            caller.transport.abort()
+            raise
+        caller.may_send()
 
 
 class OneCaller(H11Protocol):

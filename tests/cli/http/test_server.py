@@ -79,10 +79,12 @@ class Caller:
         self.transport: Any = self
         self.turns = turns
         self.has_read = b""
-        self.may_send_more, self.is_gone = True, False
+        self.may_send_more, self.is_gone, self.fails = True, False, False
 
     def read(self, data: bytes) -> None:
         """See OneCaller."""
+        if self.fails:
+            raise MemoryError
         self.turns.now_s += len(data) / 1_000
         self.has_read += data
 
@@ -93,6 +95,10 @@ class Caller:
     def pause_reading(self) -> None:
         """As a transport has it."""
         self.may_send_more = False
+
+    def abort(self) -> None:
+        """As a transport has it."""
+        self.is_gone = True
 
     def is_closing(self) -> bool:
         """As a transport has it."""
@@ -121,3 +127,28 @@ def test_callers_that_send_together_do_not_have_one_long_turn() -> None:
 
     reading.take(callers[0], b"!")
     assert callers[0].has_read == b"12345678!"
+
+
+def test_a_caller_that_fails_does_not_hold_up_the_others() -> None:
+    """It is cut off, and those that wait have their turns."""
+    turns = Turns()
+    reading = Reading(turns, lambda: turns.now_s)  # type: ignore[arg-type]
+    callers: list[Any] = [Caller(turns) for _ in range(3)]
+    for caller in callers:
+        reading.take(caller, b"1" * 20)
+    callers[1].fails = True
+    with pytest.raises(MemoryError):
+        turns.run()
+    turns.run()
+    assert callers[1].is_gone
+    assert callers[2].has_read == b"1" * 20
+
+
+def test_nothing_is_read_of_a_caller_that_has_had_its_last_answer() -> None:
+    """It may have sent more."""
+    turns = Turns()
+    reading = Reading(turns, lambda: turns.now_s)  # type: ignore[arg-type]
+    caller: Any = Caller(turns)
+    caller.is_gone = True
+    reading.take(caller, b"12")
+    assert caller.has_read == b""

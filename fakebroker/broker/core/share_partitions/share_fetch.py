@@ -93,7 +93,7 @@ class ShareFetch:
         self._size_bytes = 0  # of all of them
         self._measured_by: object = None  # the settings of the group that count
         self._deadline = Deadline(self._time_is_up, self)
-        self._has_begun = self._is_over = self._is_stopped = False
+        self._has_begun = self._is_over = self._is_put_off = False
         self._passes = self._node.cluster.timers.passes
 
     def begin(self, now: Instant) -> None:
@@ -121,13 +121,14 @@ class ShareFetch:
         self._has_begun = True
         if not is_any_served or self._params.max_wait_ms <= 0:
             self._complete(now)
-        elif not self._try(now):
+            return
+        self._try(now)
+        if not self._is_over:
             cluster = self._node.cluster
             cluster.timers.mono.arm(self._deadline, now.mono_ms + longest_wait_ms(cluster, self._params.max_wait_ms))
 
     def stop(self) -> None:
         """Stop waiting for good; nothing is answered any more."""
-        self._is_stopped = True
         self._end()
         for share_partition in self._loaded.values():
             self._leave(share_partition)
@@ -179,11 +180,20 @@ class ShareFetch:
         else:
             self._node.run_when_thawed(Deadline(self._time_is_up, self), now)
 
-    def _try(self, now: Instant) -> bool:
-        """Complete if enough can be acquired, or if something is wrong (SGF-15). Returns whether it is over."""
-        if self._has_begun and not self._is_over and self._is_enough():
+    def _try(self, now: Instant) -> None:
+        """Complete if enough can be acquired, or if something is wrong (SGF-15).
+
+        One record may be enough for very many: they are not all answered in the turn that brought it.
+        """
+        if self._has_begun and not self._is_over and not self._is_put_off and self._is_enough():
+            self._is_put_off = True
+            self._passes.now_or_later(self._try_again, now)
+
+    def _try_again(self, now: Instant) -> None:
+        """It has its turn: others may have acquired meanwhile what there was."""
+        self._is_put_off = False
+        if not self._is_over and self._is_enough():
             self._complete(now)
-        return self._is_over
 
     def _is_enough(self) -> bool:
         settings = next((each.settings.of_waiting for each in self._loaded.values()), None)  # all are of one group
@@ -217,16 +227,9 @@ class ShareFetch:
         return min(log.readable_bytes(offset, end), self._params.max_bytes)
 
     def _complete(self, now: Instant) -> None:
-        """Acquire what there is, answer, and let others look at what remains.
-
-        One record may end the waits of very many: they are not all answered in the turn that brought it.
-        """
+        """Acquire what there is, answer, and let others look at what remains."""
         if not self._is_over:
             self._end()
-            self._passes.now_or_later(self._begin_to_complete, now)
-
-    def _begin_to_complete(self, now: Instant) -> None:
-        if not self._is_stopped:
             self._passes.begin(self._complete_in_steps(), lambda _nothing, _now: None, now)
             self._passes.spend(COST_OF_PARTITION * len(self._loaded))
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fakebroker.broker.core import long_passes
 from tests.support.share_fetches import RELEASE, ShareGroupLab, ranges
 from tests.support.work_counter import calls_of
 
@@ -22,6 +23,24 @@ def test_each_fetch_that_waits_is_answered() -> None:
     assert lab.sim.engine.errors == []
     assert [answer for answer in answers if answer is None] == []
     assert sorted(found for answer in answers for found in ranges(answer)) == [(n, n, 1) for n in range(waiters)]
+
+
+@pytest.mark.rules("SGF-15", "SGF-16")
+@pytest.mark.parametrize("room", [0, 1, 5, 6])
+def test_those_that_have_their_turn_too_late_wait_on(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One record is enough for all of them when it comes; the first gets it, however many turns they need."""
+    monkeypatch.setattr(long_passes, "ACTIONS_COST", room)
+    lab = ShareGroupLab()
+    members = [lab.member(f"m{number}") for number in range(4)]
+    for member in members:
+        assert member.send(0, wait=500) is None
+    lab.produce(1)
+    lab.wait(1)
+    answers = [member.answer() for member in members]
+    assert [answer is None or ranges(answer) for answer in answers] == [[(0, 0, 1)], True, True, True]
+    lab.wait(500)
+    assert [ranges(member.answer()) for member in members[1:]] == [[], [], []]
+    assert lab.sim.engine.errors == []
 
 
 def calls_when_a_lock_ends(waiters: int, records: int) -> int:

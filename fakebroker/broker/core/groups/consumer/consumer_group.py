@@ -65,6 +65,7 @@ class ConsumerGroup(StoredGroup):
         self.resolver.end()
         if self._long_target is not None:
             self._long_target.end()
+            self._long_target = None  # in no cycle with the group any more
         self.sync_timers.end_all()
 
     def remove_member(self, member_id: str, now: Instant, reason: str) -> None:

@@ -207,16 +207,22 @@ class GroupStep:
         return self._is_target_put_off
 
     def compute_target(self, joined: str, pace: Pace) -> Generator[None, None, ComputedTarget]:
-        """The target assignment of the group as it will be, in steps; `joined` may be any member."""
+        """The target assignment of the group as it will be, in steps; `joined` may be any member.
+
+        Members and their targets are as they are when the steps begin.
+        """
         order = members_in_order(self.group.members.in_order(), joined, self._replaced)
-        if pace.is_over(len(order)):
-            yield
         members = {member_id: member for member_id in order if (member := self.member(member_id)) is not None}
-        if pace.is_over(len(order)):
-            yield
-        assignor = self._assignor_for(joined)
-        spec = yield from self._assignor_group(members, pace)
-        return ComputedTarget(assignor, spec.members, (yield from ASSIGNORS[assignor](spec, pace)))
+        targets = {member_id: self._target_of(member_id) for member_id in members}
+        assignor, is_alike = self._assignor_for(joined), self._is_homogeneous(members)
+        topics, asked = TopicIds(self._patterns, self.group.host.topics), dict[str, AssignorMember]()
+        for member_id, member in members.items():
+            topic_ids, missing = topics.of(member.metadata), topics.missing_of(member.metadata)
+            asked[member_id] = AssignorMember(topic_ids, targets[member_id], member.instance_id, missing)
+            if pace.is_over(len(topic_ids) + missing):
+                yield
+        spec = AssignorGroup(asked, topics.partition_counts, is_alike)
+        return ComputedTarget(assignor, asked, (yield from ASSIGNORS[assignor](spec, pace)))
 
     def set_target(self, computed: ComputedTarget) -> None:
         """The members shall have what was computed for the group as it will be."""
@@ -231,19 +237,6 @@ class GroupStep:
         self._assignment_epoch = self.group_epoch
         self.records.append(records.target_metadata_record(group.group_id, self.group_epoch, self.now.wall_ms))
         self._computed = AssignmentComputed(group.group_id, self.group_epoch, computed.assignor, len(computed.members))
-
-    def _assignor_group(
-        self, members: Mapping[str, ConsumerMember], pace: Pace
-    ) -> Generator[None, None, AssignorGroup]:
-        """The input of the assignor."""
-        topics, asked = TopicIds(self._patterns, self.group.host.topics), dict[str, AssignorMember]()
-        is_alike = self._is_homogeneous(members)
-        for member_id, member in members.items():
-            topic_ids, missing = topics.of(member.metadata), topics.missing_of(member.metadata)
-            asked[member_id] = AssignorMember(topic_ids, self._target_of(member_id), member.instance_id, missing)
-            if pace.is_over(len(topic_ids) + missing):
-                yield
-        return AssignorGroup(asked, topics.partition_counts(), is_alike)
 
     def _is_homogeneous(self, members: Mapping[str, ConsumerMember]) -> bool:
         """Whether all want the same: of the members as they will be if this step has looked at the topics.

@@ -55,13 +55,17 @@ class Subscriptions:
 
 
 class TopicIds:
-    """The ids for one step; members that subscribe alike are looked up once."""
+    """The ids for one target; members that subscribe alike are looked up once.
+
+    `partition_counts` has the number of partitions of each topic as it was when the topic was looked up last.
+    """
 
     def __init__(self, patterns: Mapping[str, ResolvedPattern], topics: "Topics") -> None:
         """`patterns` is what the patterns of the group were resolved to."""
         self._patterns = patterns
         self._topics = topics
         self._known: dict[tuple[tuple[str, ...], str], tuple[bytes, ...]] = {}
+        self.partition_counts: dict[bytes, int] = {}
 
     def of(self, metadata: MemberMetadata) -> tuple[bytes, ...]:
         """The ids of the existing topics that a member subscribes to."""
@@ -86,15 +90,9 @@ class TopicIds:
         resolved = self._patterns.get(metadata.pattern)
         return metadata.topic_names if resolved is None else (*metadata.topic_names, *resolved.topics)
 
-    def partition_counts(self) -> Mapping[bytes, int]:
-        """The number of partitions of each topic that was asked for."""
-        counts: dict[bytes, int] = {}
-        for topic_ids in self._known.values():
-            for topic_id in topic_ids:
-                topic = self._topics.by_id(topic_id)
-                counts[topic_id] = 0 if topic is None else len(topic.partitions)
-        return counts
-
     def _topic_id(self, name: str) -> bytes | None:
         topic = self._topics.get(name)
-        return None if topic is None else topic.id
+        if topic is None:
+            return None
+        self.partition_counts[topic.id] = len(topic.partitions)
+        return topic.id

@@ -3,7 +3,7 @@
 Kafka: `Assignment`, `GroupSpec`, `MemberSubscription`, `TargetAssignmentBuilder`.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -93,7 +93,7 @@ def topic_ids_of(
     return tuple(ids[name] for name in in_order)
 
 
-def is_homogeneous(subscriptions: Iterable[tuple[Collection[str], str | None]]) -> bool:
+def is_homogeneous(subscriptions: Iterable[tuple[Sequence[str], str | None]]) -> bool:
     """Whether all members of a group want the same topics; `subscriptions` are a member's topic names and its pattern.
 
     With patterns that is so only if all members have the same one and nobody names topics. An empty pattern is none.
@@ -101,12 +101,12 @@ def is_homogeneous(subscriptions: Iterable[tuple[Collection[str], str | None]]) 
     counts: dict[str, int] = {}
     patterns: dict[str, int] = {}
     members = 0
-    for names, pattern in subscriptions:
-        members += 1
+    for (names, pattern), alike in Counter(subscriptions).items():  # few: most members have the same
+        members += alike
         for name in names:
-            counts[name] = counts.get(name, 0) + 1
+            counts[name] = counts.get(name, 0) + alike
         if pattern:
-            patterns[pattern] = patterns.get(pattern, 0) + 1
+            patterns[pattern] = patterns.get(pattern, 0) + alike
     if patterns:
         return not counts and list(patterns.values()) == [members]
     return all(count == members for count in counts.values())

@@ -6,6 +6,7 @@ interval of the group were not over (CGE-10).
 """
 
 from collections.abc import Callable, Generator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from fakebroker.broker.core.deadlines import Deadline
@@ -47,7 +48,7 @@ class LongTarget(Generic[C]):
     One that is over when the group is another one already begins anew.
     """
 
-    __slots__ = ("_compute", "_group", "_refusal", "_running", "_steps", "_store")
+    __slots__ = ("_compute", "_group", "_refused_epoch", "_running", "_steps", "_store")
 
     def __init__(
         self,
@@ -62,16 +63,16 @@ class LongTarget(Generic[C]):
         self._compute = compute
         self._store = store
         self._running: Deadline | None = None
-        self._steps: Generator[None, None, tuple[int, C]] | None = None
-        self._refusal: tuple[int, KafkaError] | None = None  # of the target of that epoch, which is too large
+        self._steps: Generator[None, None, tuple[int, C] | None] | None = None
+        self._refused_epoch = 0  # the group epoch whose target is too large for the log
 
     def check(self, group_epoch: int) -> None:
         """Raise KafkaError if the target of that epoch was computed, and is too large for the log.
 
         MOCK: Kafka refuses the heartbeat that made the target necessary, and nothing of that is stored either.
         """
-        if self._refusal is not None and self._refusal[0] == group_epoch:
-            raise self._refusal[1]
+        if group_epoch == self._refused_epoch:
+            raise KafkaError(_TOO_LARGE, "the target of the group is too large to be stored")
 
     def start(self, now: Instant) -> None:
         """Compute the target, unless that is being done."""
@@ -79,7 +80,7 @@ class LongTarget(Generic[C]):
             self._begin(now)
 
     def end(self) -> None:
-        """The group has ended: what is under way is forgotten."""
+        """Forget what is under way."""
         if self._running is not None and self._steps is not None:
             self._running.end()
             self._steps.close()
@@ -89,23 +90,24 @@ class LongTarget(Generic[C]):
         passes = self._group.host.timers.passes
         steps = self._in_steps(passes.pace(UNITS_PER_STEP), now)
 
-        def done(found: tuple[int, C], now: Instant) -> None:
+        def done(found: tuple[int, C] | None, now: Instant) -> None:
+            deadline.end()
             if self._running is deadline:
                 self._running = self._steps = None
-                self._computed(*found, now)
-
-        def take_steps(now: Instant) -> None:
-            if self._group.members:
-                passes.take_steps(steps, done, now)
-            else:  # the last one has left since
-                self.end()
+                if found is not None:
+                    self._computed(*found, now)
 
         self._steps = steps
-        deadline = self._running = Deadline(take_steps, self._group)
+        deadline = self._running = Deadline(partial(passes.take_steps, steps, done), self._group)
         self._group.mono.arm(deadline, now.mono_ms)
 
-    def _in_steps(self, pace: "Pace", now: Instant) -> Generator[None, None, tuple[int, C]]:
-        """The group epoch, and the target for it. A computation that fails does not keep others from being begun."""
+    def _in_steps(self, pace: "Pace", now: Instant) -> Generator[None, None, tuple[int, C] | None]:
+        """The group epoch, and the target for it; None if none is due any more.
+
+        A computation that fails does not keep others from being begun.
+        """
+        if not self._is_due:
+            return None
         epoch = self._group.group_epoch
         try:
             return epoch, (yield from self._compute(pace, now))
@@ -113,15 +115,21 @@ class LongTarget(Generic[C]):
             self._running = self._steps = None
             raise
 
+    @property
+    def _is_due(self) -> bool:
+        """Whether there are members, and no heartbeat has computed the target itself since."""
+        return bool(self._group.members) and self._group.assignment_epoch < self._group.group_epoch
+
     def _computed(self, epoch: int, computed: C, now: Instant) -> None:
         """Store it, or begin anew. A static member that comes back under another id changes no epoch."""
         group = self._group
+        if not self._is_due:
+            return
         if group.group_epoch != epoch or computed.targets.keys() != group.members.keys():
-            if group.members:
-                self._begin(now)
+            self._begin(now)
             return
         try:
             self._store(computed, now)
         except KafkaError as error:  # that of another reason may be gone with the next heartbeat
             if error.code is _TOO_LARGE:
-                self._refusal = epoch, error
+                self._refused_epoch = epoch

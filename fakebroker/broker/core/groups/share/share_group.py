@@ -280,6 +280,7 @@ class ShareGroup(ModernGroup):
         self._is_over = True
         if self._long_target is not None:
             self._long_target.end()
+            self._long_target = None  # in no cycle with the group any more
         for timer in self.initializations:
             timer.end()
         self.initializations.clear()

@@ -52,11 +52,14 @@ def assign(
     standbys, fewer if there are not enough processes. A unit of the pace is a task of a member, or one of the topology.
     """
     work = _Assignment(len(members), num_standby_replicas, pace)
-    yield from work.prepare(members, subtopologies)
-    yield from work.assign_active()
-    if num_standby_replicas > 0:
-        yield from work.assign_standby()
-    return (yield from work.result())
+    try:
+        yield from work.prepare(members, subtopologies)
+        yield from work.assign_active()
+        if num_standby_replicas > 0:
+            yield from work.assign_standby()
+        return (yield from work.result())
+    finally:
+        work.let_go()
 
 
 class _Member:
@@ -154,10 +157,7 @@ class _Assignment:
             yield
 
     def result(self) -> Generator[None, None, dict[str, Tasks]]:
-        """What each member got.
-
-        Members and processes know each other. That ends here: it would keep all tasks until the collector comes by.
-        """
+        """What each member got. Members and processes know each other until then, see `let_go`."""
         targets: dict[str, Tasks] = {}
         for member_id, member in self.members.items():
             member.active.sort(key=_SUBTOPOLOGY)  # tasks that stayed are in order of their partitions
@@ -167,6 +167,13 @@ class _Assignment:
             if self.pace.is_over(1 + member.load):
                 yield
         return targets
+
+    def let_go(self) -> None:
+        """If it was not finished: members and processes would keep all tasks until the collector comes by."""
+        for process in self.processes.values():
+            if process.members:
+                process.members.clear()
+                process.by_load = None
 
     # -- active tasks --------------------------------------------------------------------------------------------------
 

@@ -88,8 +88,13 @@ class StreamsGroup(StoredGroup):
         return group_config_int(self.host, self.group_id, "streams.session.timeout.ms")
 
     def start_initial_delay(self, delay_ms: int, now: Instant) -> None:
-        """Let the first target assignment wait for further members; a delay that runs already goes on (STE-3)."""
+        """Let the first target assignment wait for further members; a delay that runs already goes on (STE-3).
+
+        Nothing is computed meanwhile.
+        """
         if self.initial_delay.due_ms is None:
+            if self._long_target is not None:
+                self._long_target.end()
             self.mono.arm(self.initial_delay, now.mono_ms + delay_ms)
 
     def try_soon(self, now: Instant) -> None:
@@ -109,6 +114,7 @@ class StreamsGroup(StoredGroup):
         self.initial_delay.end()
         if self._long_target is not None:
             self._long_target.end()
+            self._long_target = None  # in no cycle with the group any more
 
     def _on_initial_delay(self, now: Instant) -> None:
         """Compute the target that waited, without any heartbeat (STE-3).

@@ -1,10 +1,13 @@
 """Targets of large groups: computed after the heartbeat, in steps, for the group as it is then."""
 
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from fakebroker.broker.core import long_passes
 from fakebroker.broker.core.events import AssignmentComputed
 from fakebroker.broker.core.groups.modern import long_target
 from fakebroker.broker.core.groups.modern.long_target import NAMES_AT_ONCE, PARTITIONS_AT_ONCE, is_long
@@ -18,8 +21,9 @@ HALVES = [{"t": [0, 1]}, {"t": [2, 3]}]
 
 @pytest.fixture(autouse=True)
 def _all_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each target of some partitions takes long."""
+    """Each target of some partitions takes long: a step for each unit of it."""
     monkeypatch.setattr(long_target, "PARTITIONS_AT_ONCE", 0)
+    monkeypatch.setattr(long_target, "UNITS_PER_STEP", 0)
 
 
 def targets(lab: Any) -> list[dict[str, list[int]]]:
@@ -58,18 +62,17 @@ def test_the_journal_hears_of_it() -> None:
     assert computed == [AssignmentComputed("g", 2, "uniform", 1)]
 
 
-def computing(lab: OneConsumerGroup, meanwhile: Callable[[], object]) -> None:
-    """Something happens after the last step of the computation."""
-    compute = lab.group.long_target._compute
-
-    def interrupted(*given: Any) -> Any:
-        computed = yield from compute(*given)
-        lab.group.long_target._compute = compute
-        meanwhile()
-        yield
-        return computed
-
-    lab.group.long_target._compute = interrupted
+def computing(lab: Any, meanwhile: Callable[[], object]) -> None:
+    """Something happens between two steps of the computation."""
+    passes = lab.cluster.timers.passes
+    passes.limit()
+    passes.spend(long_passes.TURN_COST - 1)  # one step is left
+    lab.wait(0)
+    assert passes
+    passes.lift_limit()
+    meanwhile()
+    while (rest := passes.take()) is not None:
+        rest(lab.now)
     lab.wait(0)
 
 
@@ -117,6 +120,101 @@ def test_the_last_one_leaves_meanwhile() -> None:
     assert targets(lab) == [{"t": [0, 1, 2, 3]}]
 
 
+def test_the_first_member_leaves_meanwhile() -> None:
+    """By whom the computation began: it goes on for the others."""
+    lab = OneConsumerGroup()
+    lab.join("a")
+    lab.join("b")
+    computing(lab, lambda: lab.send("a", -1))
+    assert {name: lab.names(target) for name, target in lab.group.target.items()} == {"b": {"t": [0, 1, 2, 3]}}
+
+
+@pytest.mark.parametrize("assignor", ["uniform", "range"])
+@pytest.mark.parametrize("topics", [("t", "u"), ("u", "t")])
+def test_a_topic_is_deleted_meanwhile(assignor: str, topics: tuple[str, str]) -> None:
+    """Whoever had its partitions gets others with the next target; nothing fails."""
+    lab = OneConsumerGroup()
+    lab.join("a", topics, assignor=assignor)
+    lab.wait(0)
+    lab.send("a", 1)
+    lab.join("b", ["t"])
+    computing(lab, lambda: lab.cluster.topics.delete("u", lab.now))
+    lab.send("b", lab.group.members["b"].epoch)
+    lab.wait(0)
+    found = [lab.names(target) for target in lab.group.target.values()]
+    assert sorted((name, len(had)) for target in found for name, had in target.items()) == [("t", 2), ("t", 2)]
+
+
+def test_a_target_that_a_heartbeat_computed_itself_is_not_stored_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was small when the heartbeat came."""
+    lab = OneConsumerGroup()
+    lab.join("a", ["t", "u"])
+
+    def heartbeat() -> None:
+        monkeypatch.setattr(long_target, "PARTITIONS_AT_ONCE", 1_000)
+        lab.send("a", 1, topics=["t"])
+        lab.types()
+
+    computing(lab, heartbeat)
+    assert (lab.types(), targets(lab)) == ([], [{"t": [0, 1, 2, 3]}])
+
+
+@pytest.mark.rules("STE-3")
+def test_nothing_is_computed_in_the_initial_delay_of_a_streams_group() -> None:
+    """Its members changed meanwhile, all of them: the first target of the new ones comes when their delay is over."""
+    one = OneStreamsGroup({"group.streams.initial.rebalance.delay.ms": 3_000})
+    epoch = one.join("a").member_epoch
+    one.send("a", epoch)
+
+    def change() -> None:
+        one.leave("a")
+        one.join("b")
+
+    passes = one.cluster.timers.passes
+    one.wait(2_999)
+    passes.limit()
+    one.wait(1)
+    passes.lift_limit()
+    assert one.group.target == {}
+    computing(one, change)
+    assert (one.group.in_initial_delay, one.group.target) == (True, {})
+    epoch = one.send("b", one.group.members["b"].epoch).member_epoch
+    one.wait(3_000)
+    one.wait(0)
+    answer = one.send("b", epoch)
+    assert answer.tasks == tasks(0, 1, 2, 3)
+
+
+@pytest.mark.parametrize("lab_of", [OneConsumerGroup, OneShareGroup, OneStreamsGroup])
+def test_a_computation_leaves_no_cycle(lab_of: Callable[[], Any]) -> None:
+    """Nothing that it made waits for the collector."""
+    lab = lab_of()
+    lab.join("a")
+    lab.wait(0)
+    gc.collect()
+    gc.disable()
+    try:
+        lab.join("b")
+        lab.wait(0)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
+def test_a_group_that_has_ended_is_in_no_cycle_with_it() -> None:
+    """A share group is in none at all."""
+    lab = OneShareGroup()
+    lab.join("a")
+    lab.wait(0)
+    group = weakref.ref(lab.group)
+    gc.disable()
+    try:
+        lab.cluster.nodes[1].coordinator.unload(lab.shard.partition.index, lab.now)
+        assert group() is None
+    finally:
+        gc.enable()
+
+
 def test_a_group_that_is_unloaded_is_left_alone() -> None:
     """What was under way is forgotten; the group that was loaded anew computes its target itself."""
     lab = OneConsumerGroup()
@@ -138,6 +236,7 @@ def test_a_target_too_large_to_store_is_not_computed_again() -> None:
     lab.wait(0)
     refused = lab.send("a", 1)
     assert (refused.code, lab.group.target) == (ErrorCode.UNKNOWN_SERVER_ERROR, {})
+    assert "too large" in (refused.message or "")
     offsets_topic.config.replace({})
     assert lab.send("a", 1).code == ErrorCode.UNKNOWN_SERVER_ERROR
     lab.join("b")
