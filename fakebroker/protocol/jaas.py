@@ -6,8 +6,9 @@ import re
 # a megabyte, which is read at each login.
 _BLANK = r"\x00-\x20"  # and no other blank of Unicode: in Java they are letters of a name
 _OPTION = re.compile(
-    rf"""(?<![^{_BLANK}="])(?P<name>[^{_BLANK}="]++)[{_BLANK}]*+=[{_BLANK}]*+"""
-    rf"""(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<plain>[^{_BLANK};"]++))"""
+    r"/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|/[^\r\n]*+|"  # remarks: what stands in them is no option
+    rf"""(?<![^{_BLANK}="/;])(?P<name>[^{_BLANK}="/;]++)[{_BLANK}]*+=[{_BLANK}]*+"""
+    rf"""(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|'(?P<single>(?:[^'\\]|\\.)*+)'|(?P<plain>(?!')[^{_BLANK};"]++))"""
 )
 _ESCAPE = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)")
 _CONTROLS = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
@@ -17,8 +18,10 @@ def jaas_options(config: str) -> dict[str, str]:
     """The options by name: `username="alice" password="secret"`."""
     found = {}
     for option in _OPTION.finditer(config):
-        quoted = option["quoted"]
-        found[option["name"]] = option["plain"] if quoted is None else _ESCAPE.sub(_escaped, quoted)
+        name, double, single, plain = option.groups()
+        quoted = single if double is None else double
+        if name is not None:
+            found[name] = plain if quoted is None else _ESCAPE.sub(_escaped, quoted)
     return found
 
 

@@ -1,31 +1,41 @@
 """Small documents from URLs, for the engine, which does no input and output: the key sets of signed tokens."""
 
 import asyncio
+import socket
+import ssl
 import threading
 from collections.abc import Callable
-from http.client import HTTPException
+from contextlib import suppress
+from functools import partial
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any, Self
 from urllib.parse import urlsplit
-from urllib.request import ProxyHandler, build_opener
+from urllib.request import HTTPHandler, HTTPSHandler, ProxyHandler, Request, build_opener
 
 SCHEMES = ("file", "http", "https")
-TIMEOUT_S = 10.0
+TIMEOUT_S = 10.0  # for each piece of an answer
+LONGEST_S = 20.0  # for all of it
 MAX_BYTES = 1 << 20
 
 
 def read(url: str) -> bytes | Exception:
     """What a URL of a file or a web server gives, or what was wrong: OSError or ValueError. Proxies are not used."""
+    deadline = _Deadline(LONGEST_S)
+    found: bytes | Exception
     try:
         if urlsplit(url).scheme not in SCHEMES:
             raise ValueError(f"{url} is not the URL of a file or a web server (file:, http:, https:)")
-        with build_opener(ProxyHandler({})).open(url, timeout=TIMEOUT_S) as answer:
+        opener = build_opener(ProxyHandler({}), _Http(deadline), _Https(deadline))
+        with deadline, opener.open(url, timeout=TIMEOUT_S) as answer:
             data: bytes = answer.read(MAX_BYTES + 1)
+        found = data
         if len(data) > MAX_BYTES:
             raise ValueError(f"{url} is larger than {MAX_BYTES} bytes")
     except (OSError, ValueError) as error:
-        return error
+        found = error
     except HTTPException as error:
-        return OSError(f"{url}: {error!r}")
-    return data
+        found = OSError(f"{url}: {error!r}")
+    return TimeoutError(f"{url} was not read within {LONGEST_S:g} s") if deadline.is_over else found
 
 
 def fetch_in_thread(url: str, then: Callable[[bytes | Exception], None]) -> None:
@@ -40,3 +50,79 @@ def fetch_in_thread(url: str, then: Callable[[bytes | Exception], None]) -> None
             return  # nobody waits any more
 
     threading.Thread(target=fetch, name="fakebroker-fetch", daemon=True).start()
+
+
+class _Deadline:
+    """Ends the connections of one read when its time is over, whatever they are doing: a server may send a byte every
+    second, in the greeting of TLS as in the headers.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.is_over = False
+        self._sockets: list[socket.socket] = []
+        self._timer = threading.Timer(seconds, self._end)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Self:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._timer.cancel()
+        for each in self._sockets:
+            each.close()
+
+    def watch(self, connection: socket.socket) -> None:
+        """End this connection, too. A second handle of it is kept: TLS takes over the first."""
+        self._sockets.append(connection.dup())
+        if self.is_over:
+            self._end()
+
+    def _end(self) -> None:
+        self.is_over = True
+        for each in self._sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+
+class _Connection(HTTPConnection):
+    """A connection that a deadline ends."""
+
+    def __init__(self, deadline: _Deadline, host: str, **options: Any) -> None:
+        super().__init__(host, **options)
+        self._deadline = deadline
+
+    def connect(self) -> None:
+        super().connect()
+        self._deadline.watch(self.sock)
+
+
+class _TlsConnection(HTTPSConnection):
+    """The same with TLS: the deadline is for its greeting, too."""
+
+    def __init__(self, deadline: _Deadline, host: str, **options: Any) -> None:
+        super().__init__(host, **options)
+        self._deadline = deadline
+
+    def connect(self) -> None:
+        HTTPConnection.connect(self)
+        self._deadline.watch(self.sock)
+        self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.host)
+
+
+class _Http(HTTPHandler):
+    def __init__(self, deadline: _Deadline) -> None:
+        super().__init__()
+        self._deadline = deadline
+
+    def http_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(partial(_Connection, self._deadline), req)
+
+
+class _Https(HTTPSHandler):
+    def __init__(self, deadline: _Deadline) -> None:
+        super().__init__()
+        self._deadline = deadline
+
+    def https_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(partial(_TlsConnection, self._deadline), req)

@@ -1,5 +1,9 @@
 """Documents from URLs."""
 
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -28,3 +32,49 @@ def test_what_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "large").write_bytes(b"x" * 11)
 
     assert "larger than 10 bytes" in str(read((tmp_path / "large").as_uri()))
+
+
+@contextmanager
+def dripping(begin: bytes, drop: bytes) -> Iterator[int]:
+    """The port of a server that says `begin`, and then never ends: `drop`, again and again."""
+    ended = threading.Event()
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.sendall(begin)
+            while not ended.wait(0.01):
+                connection.sendall(drop)
+
+    server = threading.Thread(target=serve, daemon=True)
+    server.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        ended.set()
+        server.join(10)
+        listener.close()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "begin", "drop"),
+    [
+        ("http", b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b" "),
+        ("http", b"HTTP/1.1 200 OK\r\n\r\n", b" "),
+        ("http", b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"),
+        ("http", b"HTTP/1.1 200 OK\r\nX: ", b"y"),
+        ("http", b"H", b""),
+        ("https", b"\x16\x03\x03\x3f\xff", b"\x02"),
+    ],
+)
+def test_a_server_that_never_ends_is_left(
+    monkeypatch: pytest.MonkeyPatch, scheme: str, begin: bytes, drop: bytes
+) -> None:
+    """After a while for all of it, however often a byte comes; nothing of the beginning is taken for the whole."""
+    monkeypatch.setattr(fetching, "LONGEST_S", 0.3)
+    with dripping(begin, drop) as port:
+        found = read(f"{scheme}://127.0.0.1:{port}/keys")
+
+    assert isinstance(found, OSError)
+    assert "was not read within 0.3 s" in str(found)

@@ -185,7 +185,7 @@ def signed_login(token: str, keys: KeySet, rules: TokenRules, now_ms: int) -> Lo
     claims = keys.claims_of(token)
     for name in _TEXTS:
         if not isinstance(claims.get(name), str | None):
-            raise InvalidToken(f"its claim {name!r} is no text")
+            raise InvalidToken(f"its claim {name!r} is not a text")
     ends_ms = _check_times(claims, rules.skew_ms, now_ms)
     _check_origin(claims, rules)
     _check_scope(claims, rules.scope_claim)
