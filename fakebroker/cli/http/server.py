@@ -49,6 +49,7 @@ class Reading:
             return
         if self._waiting or self._took_s > READ_WITHIN_S:
             caller.transport.pause_reading()
+            caller.waiting += 1
             self._waiting.append((caller, data))
         else:
             self._read(caller, data)
@@ -70,6 +71,7 @@ class Reading:
         try:
             while self._waiting and self._took_s <= READ_WITHIN_S:
                 caller, data = self._waiting.popleft()
+                caller.waiting -= 1
                 if not caller.transport.is_closing():
                     self._read_on(caller, data)
         finally:  # whatever goes wrong with one, the others go on
@@ -89,6 +91,7 @@ class OneCaller(H11Protocol):
     """What speaks HTTP with one caller. It reads a little at once: a body may come in chunks of one byte."""
 
     reading: Reading  # of all callers of the server
+    waiting = 0  # parts of what it has sent that are not read yet
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """The transport has read nothing yet. Those of uvloop have no such attribute, and read 64 KiB at once."""
@@ -107,7 +110,7 @@ class OneCaller(H11Protocol):
 
     def may_send(self) -> None:
         """What was sent has been read: the caller may send more, unless its request has to be read first."""
-        if not self.flow.read_paused and not self.transport.is_closing():
+        if not self.waiting and not self.flow.read_paused and not self.transport.is_closing():
             self.transport.resume_reading()
 
 

@@ -79,6 +79,7 @@ class Caller:
         self.transport: Any = self
         self.turns = turns
         self.has_read = b""
+        self.waiting = 0
         self.may_send_more, self.is_gone, self.fails = True, False, False
 
     def read(self, data: bytes) -> None:
@@ -90,7 +91,7 @@ class Caller:
 
     def may_send(self) -> None:
         """See OneCaller."""
-        self.may_send_more = True
+        self.may_send_more = not self.waiting
 
     def pause_reading(self) -> None:
         """As a transport has it."""
@@ -142,6 +143,20 @@ def test_a_caller_that_fails_does_not_hold_up_the_others() -> None:
     turns.run()
     assert callers[1].is_gone
     assert callers[2].has_read == b"1" * 20
+
+
+def test_a_caller_may_send_more_when_all_that_it_has_sent_is_read() -> None:
+    """Some transports read much at once, which is read in parts."""
+    turns = Turns()
+    reading = Reading(turns, lambda: turns.now_s)  # type: ignore[arg-type]
+    caller: Any = Caller(turns)
+    for _ in range(4):
+        reading.take(caller, b"1" * 20)
+    seen = []
+    while turns.soon:
+        turns.run()
+        seen.append(caller.may_send_more)
+    assert seen == [False, False, True]
 
 
 def test_nothing_is_read_of_a_caller_that_has_had_its_last_answer() -> None:

@@ -112,6 +112,8 @@ class LongTarget(Generic[C]):
         try:
             return epoch, (yield from self._compute(pace, now))
         except Exception:
+            if self._running is not None:
+                self._running.end()
             self._running = self._steps = None
             raise
 
