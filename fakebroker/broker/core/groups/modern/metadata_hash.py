@@ -6,7 +6,7 @@ Kafka: `Utils.computeTopicHash`, `Utils.computeGroupHash`.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from struct import pack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Topic, Topics
@@ -25,15 +25,26 @@ def metadata_hash_of(names: Collection[str], topics: "Topics") -> int:
 def _hash_of(topic: "Topic", racks: Mapping[int, str]) -> int:
     if not racks:
         return _hash_without_racks(topic.name, topic.id, len(topic.partitions))
-    of_partitions = [
-        [racks[node_id] for node_id in partition.replicas if node_id in racks] for partition in topic.partitions
-    ]
-    return topic_hash(topic.name, topic.id, of_partitions)
+    replicas = hash(tuple([tuple(partition.replicas) for partition in topic.partitions]))
+    goes_by = topic.name, topic.id, replicas, *racks.items()
+    known = _WITH_RACKS.get(goes_by)
+    if known is None:
+        of_partitions = [
+            [racks[node_id] for node_id in partition.replicas if node_id in racks] for partition in topic.partitions
+        ]
+        if len(_WITH_RACKS) >= _MOST_KNOWN:
+            _WITH_RACKS.clear()
+        known = _WITH_RACKS[goes_by] = topic_hash(topic.name, topic.id, of_partitions)
+    return known
 
 
 # Each join of a member asks for those of all topics that the group reads, in order: where there are more topics than
 # places, none is found again.
-@lru_cache(maxsize=1 << 16)
+_MOST_KNOWN: Final = 1 << 16
+_WITH_RACKS: dict[tuple[object, ...], int] = {}  # by what they go by; of the replicas only a hash, as they may be many
+
+
+@lru_cache(maxsize=_MOST_KNOWN)
 def _hash_without_racks(name: str, topic_id: bytes, partitions: int) -> int:
     return topic_hash(name, topic_id, [()] * partitions)
 

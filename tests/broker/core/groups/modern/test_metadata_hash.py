@@ -97,3 +97,26 @@ def test_hashes_of_very_many_topics_are_computed_once() -> None:
         cluster.topics.create(name, 1)
     first = calls_of(lambda: metadata_hash_of(names, cluster.topics))
     assert calls_of(lambda: metadata_hash_of(names, cluster.topics)) < first / 1.5
+
+
+@pytest.mark.rules("CGE-4", "CGB-4")
+def test_the_racks_of_very_many_partitions_are_sorted_once() -> None:
+    """Until a partition has other replicas, or a broker another rack."""
+    cluster = make_cluster(node_ids=(1, 2))
+    for node_id, rack in ((1, "a"), (2, "b")):
+        cluster.nodes[node_id].settings.set_own("broker.rack", rack)
+    topic = cluster.topics.create("t", 1_000, 2)
+
+    def present() -> int:
+        return metadata_hash_of(["t"], cluster.topics)
+
+    def expected(rack: str) -> int:
+        racks = [["a"] if index == 5 else ["a", rack] for index in range(1_000)]
+        return group_hash({"t": topic_hash("t", topic.id, racks)})
+
+    first, made = calls_of(present), present()
+    assert calls_of(present) < first / 5
+    topic.partitions[5].replicas = [1]
+    assert made != present() == expected("b")
+    cluster.nodes[2].settings.set_own("broker.rack", "c")
+    assert present() == expected("c")
