@@ -247,6 +247,8 @@ def _next_target(group: ModernGroup, interval: str, rule: str, now: Instant) -> 
     """When a target assignment is computed, if one is missing; a heartbeat has to come for it."""
     if group.is_empty or group.group_epoch <= group.assignment_epoch:
         return ""
+    if group.state_of_long_target:
+        return group.state_of_long_target
     due_ms = group.assignment_ms + group_config_int(group.host, group.group_id, interval)
     when = f" from {date_text(due_ms)} on" if group.assignment_ms >= 0 and due_ms > now.wall_ms else ""
     return f"the next heartbeat{when} computes the assignment of epoch {group.group_epoch} ({rule})"

@@ -13,7 +13,6 @@ from fakebroker.broker.core.groups.consumer.stored_group import StoredGroup
 from fakebroker.broker.core.groups.host import GroupsHost
 from fakebroker.broker.core.groups.modern.assignments import ComputedTarget
 from fakebroker.broker.core.groups.modern.config import group_config_int
-from fakebroker.broker.core.groups.modern.long_target import LongTarget
 from fakebroker.broker.core.groups.modern.member_timers import MemberTimers
 from fakebroker.broker.core.groups.modern.modern_group import RETRY_MS
 from fakebroker.protocol.errors import ErrorCode
@@ -27,7 +26,6 @@ class ConsumerGroup(StoredGroup):
     def __init__(self, group_id: str, host: GroupsHost, now: Instant) -> None:
         super().__init__(group_id, host, now)
         self.resolver = PatternResolver(self)
-        self._long_target: LongTarget[ComputedTarget] | None = None  # made when it is needed
         self.sync_timers = MemberTimers(self.mono, self)  # of classic members
 
     # -- timers --------------------------------------------------------------------------------------------------------
@@ -63,9 +61,6 @@ class ConsumerGroup(StoredGroup):
         """Disarm every timer for good."""
         super().end_timers()
         self.resolver.end()
-        if self._long_target is not None:
-            self._long_target.end()
-            self._long_target = None  # in no cycle with the group any more
         self.sync_timers.end_all()
 
     def remove_member(self, member_id: str, now: Instant, reason: str) -> None:
@@ -75,13 +70,6 @@ class ConsumerGroup(StoredGroup):
         remove_members(self, [member_id], now, reason)
 
     # -- targets -------------------------------------------------------------------------------------------------------
-
-    @property
-    def long_target(self) -> LongTarget[ComputedTarget]:
-        """What computes targets that take long."""
-        if self._long_target is None:
-            self._long_target = LongTarget(self, self._compute_target, self._store_target)
-        return self._long_target
 
     def _compute_target(self, pace: Pace, now: Instant) -> Generator[None, None, ComputedTarget]:
         from fakebroker.broker.core.groups.consumer.group_step import GroupStep

@@ -74,6 +74,14 @@ class LongTarget(Generic[C]):
         if group_epoch == self._refused_epoch:
             raise KafkaError(_TOO_LARGE, "the target of the group is too large to be stored")
 
+    def text(self) -> str:
+        """What there is to say of the target of the present group epoch; "" if there is nothing."""
+        if self._running is not None:
+            return f"the assignment of epoch {self._group.group_epoch} is being computed"
+        if self._refused_epoch == self._group.group_epoch:
+            return f"the assignment of epoch {self._refused_epoch} is too large to be stored"
+        return ""
+
     def start(self, now: Instant) -> None:
         """Compute the target, unless that is being done."""
         if self._running is None:

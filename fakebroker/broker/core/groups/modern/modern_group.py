@@ -8,7 +8,7 @@ A group begins with the replay of its first record and ends with the tombstone o
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,11 +16,13 @@ from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.events import MOVED, GroupEpochBumped, Transition
 from fakebroker.broker.core.groups.group import Group
 from fakebroker.broker.core.groups.host import GroupsHost, error_of_failed_write
+from fakebroker.broker.core.groups.modern.long_target import LongTarget
 from fakebroker.broker.core.groups.modern.member_table import MemberTable
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
+    from fakebroker.protocol.pace import Pace
     from fakebroker.protocol.records.group_records import GroupRecord
     from fakebroker.protocol.records.offsets_topic import GroupEntry
 
@@ -50,6 +52,7 @@ class ModernGroup(Group):
         self._is_dead = False
         self.mono = host.timers.mono
         self._session_timers: dict[str, Deadline] = {}  # by member id
+        self._long_target: LongTarget[Any] | None = None  # made when it is needed
 
     @property
     def epoch(self) -> int:
@@ -139,6 +142,28 @@ class ModernGroup(Group):
             self.state, self.state_ms, self.state_reason = state, now.wall_ms, reason
             self.host.emit(Transition(self.group_id, self.kind, before, state, self.group_epoch, reason))
 
+    # -- targets that take long ----------------------------------------------------------------------------------------
+
+    @property
+    def long_target(self) -> "LongTarget[Any]":
+        """What computes targets that take long."""
+        if self._long_target is None:
+            self._long_target = LongTarget(self, self._compute_target, self._store_target)
+        return self._long_target
+
+    @property
+    def state_of_long_target(self) -> str:
+        """What there is to say of a target that takes long; "" if there is nothing."""
+        return "" if self._long_target is None else self._long_target.text()
+
+    @abstractmethod
+    def _compute_target(self, pace: "Pace", now: Instant) -> "Generator[None, None, Any]":
+        """Begin the steps that compute a target for the group as it is."""
+
+    @abstractmethod
+    def _store_target(self, computed: Any, now: Instant) -> None:
+        """Write what they gave. Raises KafkaError if it cannot be stored."""
+
     # -- sessions ------------------------------------------------------------------------------------------------------
 
     def restart_session(self, member_id: str, timeout_ms: int, now: Instant) -> None:
@@ -196,6 +221,9 @@ class ModernGroup(Group):
         for timer in self._session_timers.values():
             timer.end()
         self._session_timers.clear()
+        if self._long_target is not None:
+            self._long_target.end()
+            self._long_target = None  # in no cycle with the group any more
 
     def _end(self, now: Instant, reason: str) -> None:
         if self.is_dead:

@@ -14,7 +14,6 @@ from fakebroker.broker.core.groups.host import GroupsHost
 from fakebroker.broker.core.groups.kinds import GroupKind
 from fakebroker.broker.core.groups.modern.assignments import NOTHING, Assignment, ComputedTarget
 from fakebroker.broker.core.groups.modern.config import group_config_int
-from fakebroker.broker.core.groups.modern.long_target import LongTarget
 from fakebroker.broker.core.groups.modern.member_table import MemberTable
 from fakebroker.broker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.broker.core.groups.modern.modern_group import ModernGroup
@@ -54,7 +53,6 @@ class ShareGroup(ModernGroup):
         self.members: MemberTable[ShareMember] = MemberTable()
         self.target: dict[str, Assignment] = {}
         self.state_partitions = StatePartitions()
-        self._long_target: LongTarget[ComputedTarget] | None = None  # made when it is needed
         self._forgets_later = self._is_over = False
         self._stated = self.state_partitions, frozenset[str]()  # the names of its topics
         self._lacks_assignment: bool | None = None  # None: to be found out
@@ -195,13 +193,6 @@ class ShareGroup(ModernGroup):
 
     # -- targets -------------------------------------------------------------------------------------------------------
 
-    @property
-    def long_target(self) -> LongTarget[ComputedTarget]:
-        """What computes targets that take long."""
-        if self._long_target is None:
-            self._long_target = LongTarget(self, self._compute_target, self._store_target)
-        return self._long_target
-
     def _compute_target(self, pace: Pace, now: Instant) -> Generator[None, None, ComputedTarget]:  # noqa: ARG002
         from fakebroker.broker.core.groups.share.assignment import new_target
 
@@ -278,9 +269,6 @@ class ShareGroup(ModernGroup):
         """Disarm every timer for good."""
         super().end_timers()
         self._is_over = True
-        if self._long_target is not None:
-            self._long_target.end()
-            self._long_target = None  # in no cycle with the group any more
         for timer in self.initializations:
             timer.end()
         self.initializations.clear()

@@ -12,7 +12,6 @@ from fakebroker.broker.core.groups.classic.messages import AnswerJoin, JoinReque
 from fakebroker.broker.core.groups.host import GroupsHost, error_of_failed_write
 from fakebroker.broker.core.groups.modern.classic_replacement import replace_with_classic_group
 from fakebroker.broker.core.groups.modern.config import group_config_int
-from fakebroker.broker.core.groups.modern.long_target import LongTarget
 from fakebroker.broker.core.groups.modern.modern_group import RETRY_MS
 from fakebroker.broker.core.groups.streams.internal_topics import ConfiguredTopology
 from fakebroker.broker.core.groups.streams.member import StreamsMember
@@ -47,7 +46,6 @@ class StreamsGroup(StoredGroup):
         self.endpoint_epoch = 0
         self.shutdown_member_id: str | None = None
         self.initial_delay = Deadline(self._on_initial_delay, self)
-        self._long_target: LongTarget[ComputedTasks] | None = None  # made when it is needed
         self._retry_ms = RETRY_MS  # after which a target that could not be stored is computed again
 
     def existing_count(self, topic: str) -> int | None:
@@ -112,9 +110,6 @@ class StreamsGroup(StoredGroup):
         """Disarm every timer for good."""
         super().end_timers()
         self.initial_delay.end()
-        if self._long_target is not None:
-            self._long_target.end()
-            self._long_target = None  # in no cycle with the group any more
 
     def _on_initial_delay(self, now: Instant) -> None:
         """Compute the target that waited, without any heartbeat (STE-3).
@@ -135,13 +130,6 @@ class StreamsGroup(StoredGroup):
             self._retry_ms = RETRY_MS
 
     # -- targets -------------------------------------------------------------------------------------------------------
-
-    @property
-    def long_target(self) -> "LongTarget[ComputedTasks]":
-        """What computes targets that take long."""
-        if self._long_target is None:
-            self._long_target = LongTarget(self, self._compute_target, self._store_target)
-        return self._long_target
 
     def _compute_target(self, pace: Pace, now: Instant) -> "Generator[None, None, ComputedTasks]":
         from fakebroker.broker.core.groups.streams.group_step import GroupStep

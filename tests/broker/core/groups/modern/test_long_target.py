@@ -45,6 +45,7 @@ def test_a_consumer_is_assigned_with_its_next_heartbeat() -> None:
     lab = OneConsumerGroup()
     answer = lab.join("a")
     assert (answer.member_epoch, lab.assigned(answer)) == (1, {})
+    assert lab.group.state_of_long_target == "the assignment of epoch 2 is being computed"
     joined = lab.types()
     lab.wait(0)
     assert (joined, lab.types()) == ([["5 a", "3", "8 a"]], [["7 a", "6"]])
@@ -237,6 +238,7 @@ def test_a_target_too_large_to_store_is_not_computed_again() -> None:
     refused = lab.send("a", 1)
     assert (refused.code, lab.group.target) == (ErrorCode.UNKNOWN_SERVER_ERROR, {})
     assert "too large" in (refused.message or "")
+    assert lab.group.state_of_long_target == "the assignment of epoch 2 is too large to be stored"
     offsets_topic.config.replace({})
     assert lab.send("a", 1).code == ErrorCode.UNKNOWN_SERVER_ERROR
     lab.join("b")
