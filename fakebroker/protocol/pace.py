@@ -33,12 +33,13 @@ def no_stopwatch() -> float:
 class StepTime:
     """What ends a step by time: a stopwatch, and how long the step may take by it."""
 
-    __slots__ = ("step_s", "stopwatch")
+    __slots__ = ("cuts", "step_s", "stopwatch")
 
     def __init__(self, stopwatch: Callable[[], float] = no_stopwatch, step_s: float = STEP_S) -> None:
         """`stopwatch`: seconds since any moment, always the same in virtual time."""
         self.stopwatch = stopwatch
         self.step_s = step_s
+        self.cuts = 0  # how many steps it has ended
 
 
 _VIRTUAL: Final = StepTime()
@@ -72,6 +73,7 @@ class Pace:
                 self._ends_s = now_s + self._time.step_s
             if now_s <= self._ends_s:
                 return False
+            self._time.cuts += 1
         self._left, self._ends_s = self._units_per_step, None
         return True
 

@@ -76,6 +76,7 @@ class Engine:
         self.works: deque[AnyWork] = deque()
         self._waiting = WaitingWorks()  # long requests, until others are through
         self._is_late = False
+        self._cuts = 0  # of the steps that were taken before this turn
         self._lines = [WorksInLine(line, self.begin) for line in Line]
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
         # Connections with something to do for their drivers: to send, to take a turn, to stop reading, to close. In the
@@ -158,7 +159,9 @@ class Engine:
     def begin(self, work: AnyWork) -> None:
         """A request turned out to be long, or there is something to do after it."""
         if isinstance(work, Work) and not work.progress.steps_taken:
-            work.progress.was_cut_short = self._timers.passes.step_time.step_s < STEP_S
+            step_time = self._timers.passes.step_time
+            work.progress.was_cut_short = step_time.step_s < STEP_S or step_time.cuts > self._cuts
+            self._cuts = step_time.cuts
         if isinstance(work, Work) and self._has_to_wait(work):
             self._waiting.add(work)
             self._limit_first_steps()
@@ -224,6 +227,7 @@ class Engine:
             if work.step(now):
                 self._add_work(work)
         finally:  # whatever goes wrong with one, the others go on
+            self._cuts = self._timers.passes.step_time.cuts
             self._limit_first_steps()
             if self._waiting:
                 self._go_on_with_waiting(now)

@@ -33,7 +33,7 @@ class Progress:
     """Whether a request is under way, or has to wait until others are through, and how many steps it has taken.
 
     `steps_taken` are those of all its works, beside the first one; `works` is how many of these are not over.
-    `was_cut_short`: its first step was, as others waited.
+    `was_cut_short`: its first step was, as others waited or the machine was busy.
     """
 
     __slots__ = ("is_under_way", "steps_taken", "was_cut_short", "works")
@@ -45,7 +45,7 @@ class Progress:
 
     @property
     def is_soon_over(self) -> bool:
-        """Whether the request is at work only as others waited: a client that sends no more is answered still."""
+        """Whether the request is at work only for want of time: a client that sends no more is answered still."""
         return self.was_cut_short and self.works > 0 and self.steps_taken < STEPS_OF_VERY_LONG
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from fakebroker.broker.engine.work import STEPS_OF_VERY_LONG
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import FIRST_STEP_S
+from fakebroker.protocol.pace import FIRST_STEP_S, STEP_S
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.testing.broker import FakeBroker
 from tests.serve.net.test_client_connection import Desk, Wire
@@ -121,23 +121,25 @@ def test_an_error_amid_long_work_leaves_nobody_waiting(monkeypatch: pytest.Monke
         assert failures
 
 
-def asked_and_left(is_late: bool, *partitions: int) -> tuple[Desk, Wire]:
-    """A client has asked for all topics and sends no more; each look at the stopwatch takes a first step's time."""
+def asked_and_left(is_late: bool, *partitions: int, look_s: float = FIRST_STEP_S) -> tuple[Desk, Wire]:
+    """A client has asked for all topics and sends no more; each look at the stopwatch takes so long."""
     desk, looks = Desk(), itertools.count()
     for number, count in enumerate(partitions):
         desk.lab.cluster.topics.create(f"t{number}", count)
-    desk.lab.cluster.timers.passes.stopwatch = lambda: FIRST_STEP_S * next(looks)
+    desk.lab.cluster.timers.passes.stopwatch = lambda: look_s * next(looks)
     desk.lab.engine.set_late(is_late=is_late)
     _, wire = desk.client()
     desk.arrive(wire, request("Metadata", 9, 7, topics=None), b"")
     return desk, wire
 
 
-@pytest.mark.parametrize("is_late", [True, False])
-def test_a_client_that_sends_no_more_is_answered(is_late: bool) -> None:
-    """Also where the first step of its request was cut short, as others waited."""
-    desk, wire = asked_and_left(is_late, 190)
-    assert bool(desk.lab.engine.works) is is_late
+@pytest.mark.parametrize(
+    ("is_late", "look_s", "is_cut"), [(True, FIRST_STEP_S, True), (False, FIRST_STEP_S, False), (False, STEP_S, True)]
+)
+def test_a_client_that_sends_no_more_is_answered(is_late: bool, look_s: float, is_cut: bool) -> None:
+    """Also where the first step of its request was cut short, as others waited or the machine was busy."""
+    desk, wire = asked_and_left(is_late, 190, look_s=look_s)
+    assert bool(desk.lab.engine.works) is is_cut
     while desk.lab.engine.works:
         desk.turn_loop()
     desk.turn_loop()
