@@ -8,7 +8,7 @@ _BLANK = r"\x00-\x20"  # and no other blank of Unicode: in Java they are letters
 _OPTION = re.compile(
     r"/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|/[^\r\n]*+|"  # remarks: what stands in them is no option
     rf"""(?<![^{_BLANK}="/;])(?P<name>[^{_BLANK}="/;]++)[{_BLANK}]*+=[{_BLANK}]*+"""
-    rf"""(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|'(?P<single>(?:[^'\\]|\\.)*+)'|(?P<plain>(?!')[^{_BLANK};"]++))"""
+    rf"""(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|'(?P<single>(?:[^'\\]|\\.)*+)'|(?P<plain>[^{_BLANK};"'/]++))"""
 )
 _ESCAPE = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)")
 _CONTROLS = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))

@@ -22,6 +22,8 @@ MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
         ('user_a="x" / user_b="y"\n /*/ user_d="*"/ **/user_c=z;', {"user_a": "x", "user_c": "z"}),
         ('user_a="x" /* user_b="y"', {"user_a": "x"}),
         (r"""user_a='x" \'user_b="y"' user_c="'";""", {"user_a": 'x" \'user_b="y"', "user_c": "'"}),
+        ("user_a=b/* user_c=d */ user_e=f;", {"user_a": "b", "user_e": "f"}),
+        ("user_a=b// user_c=d\n user_e=f;", {"user_a": "b", "user_e": "f"}),
         ("", {}),
         ('broken="', {}),
     ],

@@ -1,12 +1,13 @@
 """Changes of configs: what a resource's own values become (IA, AC)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import NamedTuple
 
 from fakebroker.broker.core.config_resources import ROOT_LOGGER, ConfigResource, LoggerResource
 from fakebroker.broker.settings.declare import LIST, parse, render
 from fakebroker.protocol.errors import ErrorCode, KafkaError, SettingError
 from fakebroker.protocol.java_text import trimmed
+from fakebroker.protocol.pace import AT_ONCE, Pace, finished
 
 OPERATIONS = SET, DELETE, APPEND, SUBTRACT = range(4)
 
@@ -40,7 +41,7 @@ def check_form(resource: ConfigResource, changes: Sequence[Change]) -> None:
 
     An operation that Kafka does not know is UNKNOWN_SERVER_ERROR: Kafka fails to look it up.
     """
-    fault = fault_of_any_type(changes)
+    fault = finished(fault_of_any_type(changes, AT_ONCE))
     if fault is not None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, fault)
     for change in changes:
@@ -54,8 +55,8 @@ def check_form(resource: ConfigResource, changes: Sequence[Change]) -> None:
             _check_list(resource, change)
 
 
-def fault_of_any_type(changes: Iterable[Change]) -> str | None:
-    """What is wrong with the changes of a resource, even one of an unknown type; None: nothing."""
+def fault_of_any_type(changes: Iterable[Change], pace: Pace) -> Generator[None, None, str | None]:
+    """What is wrong with the changes of a resource, even one of an unknown type, in steps; None: nothing."""
     names = set[str]()
     null: str | None = None
     for change in changes:
@@ -64,6 +65,8 @@ def fault_of_any_type(changes: Iterable[Change]) -> str | None:
         names.add(change.name)
         if null is None and change.value is None and change.operation != DELETE:
             null = change.name
+        if pace.is_over():
+            yield
     return None if null is None else f"{null} has no value"
 
 

@@ -12,10 +12,12 @@ from fakebroker.protocol.wire.messages import create_partitions as grown
 from fakebroker.protocol.wire.messages import describe_quorum as quorum
 from fakebroker.protocol.wire.messages import describe_share_group_offsets as share
 from fakebroker.protocol.wire.messages import describe_topic_partitions as paged
+from fakebroker.protocol.wire.messages import incremental_alter_configs as incremental
 from fakebroker.protocol.wire.messages.describe_log_dirs import DescribableLogDirTopic
 from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
 from tests.support.engine import SimEngine
 from tests.support.frames import request
+from tests.support.rights import AUTHORIZER, client_of
 from tests.support.small_steps import make_steps_smaller
 from tests.support.turns_of_request import turns
 
@@ -23,6 +25,7 @@ FEW, MANY = 100, 500
 SCALE = 100  # requests are so much shorter than in an attack; so are steps
 READ = 15  # calls of an entry in one turn: what it takes to read it, and less than to do what it says
 SHORT = 3  # an entry is a name
+PLAIN = 6  # an entry is a name, a number and a text
 ALMOST_NONE = 1  # an entry is a number, which is read with all others at once
 
 
@@ -89,11 +92,21 @@ def topics_to_describe(count: int) -> dict[str, Any]:
     return {"topics": [paged.TopicRequest(name=f"u{number}") for number in range(count)]}
 
 
-def dearest(name: str, version: int, fields: dict[str, Any]) -> int:
-    """The calls of the dearest turn."""
-    lab = SimEngine()
+def configs_of_a_resource(count: int, resource_type: int = 2) -> dict[str, Any]:
+    configs = [incremental.AlterableConfig(name=f"c{number}", value="") for number in range(count)]
+    resource = incremental.AlterConfigsResource(resource_type=resource_type, resource_name="1", configs=configs)
+    return {"resources": [resource]}
+
+
+def configs_of_a_broker(count: int) -> dict[str, Any]:
+    return configs_of_a_resource(count, 4)
+
+
+def dearest(name: str, version: int, fields: dict[str, Any], user: str | None = None) -> int:
+    """The calls of the dearest turn; `user` is one without rights."""
+    lab = SimEngine(None if user is None else AUTHORIZER)
     lab.cluster.topics.create("t")
-    client = lab.client()
+    client = lab.client() if user is None else client_of(lab, user)
     client.ask("FindCoordinator", 4, key_type=1, coordinator_keys=["x"])
     found = max(turns(lab, client.socket.connection, request(name, version, **fields)))
     lab.network.flush()
@@ -124,6 +137,14 @@ def test_no_turn_does_all(
     dearest(name, version, asked(FEW))  # the first may load and compile things
     few, many = (dearest(name, version, asked(count)) for count in (FEW, MANY))
     assert many - few < (MANY - FEW) * most_calls
+
+
+@pytest.mark.parametrize("asked", [configs_of_a_resource, configs_of_a_broker])
+def test_what_is_looked_at_before_rights_has_turns(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The configs of one resource, of a client without any right."""
+    make_steps_smaller(monkeypatch, SCALE)
+    few, many = [dearest("IncrementalAlterConfigs", 1, asked(count), "mallory") for count in (FEW, FEW, MANY)][1:]
+    assert many - few < (MANY - FEW) * PLAIN
 
 
 @pytest.mark.parametrize(

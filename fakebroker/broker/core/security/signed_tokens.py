@@ -109,7 +109,7 @@ class KeySet:
         for entry in entries:
             try:
                 keys.append(Key.parse(entry))
-            except (PyJWTError, AttributeError, ValueError, TypeError, LookupError):
+            except (PyJWTError, AttributeError, ValueError, TypeError, LookupError, NotImplementedError):
                 continue
         if not keys:
             raise ValueError("the key set has no usable key")

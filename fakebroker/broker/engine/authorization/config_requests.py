@@ -1,6 +1,6 @@
 """Checks of requests about configs and delegation tokens."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -101,28 +101,36 @@ def _is_unknown(resource: Resource) -> bool:
     return resource.resource_type not in _TYPES
 
 
-def _fault(authorized: "AboutConfigs", resource: "AlteredResource") -> str | None:
+def _fault(authorized: "AboutConfigs", resource: "AlteredResource") -> Generator[None, None, str | None]:
     """What Kafka finds wrong with a resource before it looks at rights: a config that comes twice or has no value, its
-    type, another broker's id (CLU-16).
+    type, another broker's id (CLU-16). In steps, as a client without rights may send very many configs.
 
     MOCK: Kafka also looks at what values a broker's configs have.
     """
-    changes = [Change(each.name, getattr(each, "config_operation", SET), each.value) for each in resource.configs]
-    if (
-        not authorized.call.cluster.behaviours.altered_configs_may_repeat
-        and (fault := fault_of_any_type(changes)) is not None
-    ):
-        return fault
+    call, pace = authorized.call, authorized.access.pace
+    if not call.cluster.behaviours.altered_configs_may_repeat:
+        fault = yield from fault_of_any_type(_changes(resource), pace)
+        if fault is not None:
+            return fault
     if _is_unknown(resource) or (resource.resource_type == LOGGER_RESOURCE and authorized.route.name == "AlterConfigs"):
         return f"Unknown resource type {resource.resource_type}"
-    if resource.resource_type == BROKER_RESOURCE and resource.resource_name:
+    if resource.resource_type != BROKER_RESOURCE:
+        return None
+    if resource.resource_name:
         try:
-            check_broker_id(authorized.call.node, resource.resource_name)
+            check_broker_id(call.node, resource.resource_name)
         except KafkaError as error:
             return error.message
-    if resource.resource_type == BROKER_RESOURCE:
-        return next((unknown_operation(each) for each in changes if each.operation not in OPERATIONS), None)
+    for change in _changes(resource):
+        if change.operation not in OPERATIONS:
+            return unknown_operation(change)
+        if pace.is_over():
+            yield
     return None
+
+
+def _changes(resource: "AlteredResource") -> Iterator[Change]:
+    return (Change(each.name, getattr(each, "config_operation", SET), each.value) for each in resource.configs)
 
 
 @dataclass(frozen=True)
@@ -158,14 +166,13 @@ class ConfigResources:
         yield from authorized.take_out_repeated("resources", named, REPEATED_RESOURCE, once=False)
         if authorized.answer is None:
             faults = dict[tuple[int, str], str]()  # each resource is there once
-
-            def is_invalid(resource: "AlteredResource") -> bool:
-                fault = _fault(authorized, resource)
+            for resource in cast("Sequence[AlteredResource]", authorized.request.resources):
+                fault = yield from _fault(authorized, resource)
                 if fault is not None:
                     faults[named(resource)] = fault
-                return fault is not None
-
-            errors = yield from authorized.take_out_invalid("resources", is_invalid, "")
+                if authorized.access.pace.is_over():
+                    yield
+            errors = yield from authorized.take_out_invalid("resources", lambda each: named(each) in faults, "")
             for error in cast("list[AlterConfigsResourceResponse]", errors):
                 error.error_message = faults[named(error)]
                 if authorized.access.pace.is_over():

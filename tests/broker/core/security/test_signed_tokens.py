@@ -294,7 +294,9 @@ def test_what_is_no_key_set_is_reported() -> None:
         KeySet.parse(b'{"keys":' + b"[" * 100_000)
     with pytest.raises(ValueError, match="the key set has 201 keys; at most 200 are served"):
         KeySet.parse(json.dumps({"keys": [{}] * 201}).encode())
-    odd = {"keys": [{"kty": "new"}, {"kty": "oct"}, None, 5, *authority().jwks()["keys"]]}
+    odd = {
+        "keys": [{"kty": "new"}, {"kty": "oct"}, {"kty": "oct", "alg": "none"}, None, 5, *authority().jwks()["keys"]]
+    }
     assert KeySet.parse(json.dumps(odd).encode()).claims_of(signed())["sub"] == "alice"
 
 
