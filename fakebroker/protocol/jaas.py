@@ -5,12 +5,19 @@ import re
 # A name begins where no other character of one is before it, and nothing is tried twice: a client may set a text of
 # a megabyte, which is read at each login.
 _BLANK = r"\x00-\x20"  # and no other blank of Unicode: in Java they are letters of a name
+
+
+def _quoted(quote: str, name: str) -> str:
+    """A text in quotes, which end with the line at the latest. What an escape stands for may be the line's end."""
+    return rf"{quote}(?P<{name}>(?:[^{quote}\\\r\n]|\\(?s:.))*+)[{quote}\r\n]"
+
+
 _OPTION = re.compile(
     r"/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|/[^\r\n]*+|"  # remarks: what stands in them is no option
     rf"""(?<![^{_BLANK}="/;])(?P<name>[^{_BLANK}="/;]++)[{_BLANK}]*+=[{_BLANK}]*+"""
-    rf"""(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|'(?P<single>(?:[^'\\]|\\.)*+)'|(?P<plain>[^{_BLANK};"'/]++))"""
+    rf"""(?:{_quoted('"', "double")}|{_quoted("'", "single")}|(?P<plain>[^{_BLANK};"'/]++))"""
 )
-_ESCAPE = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)")
+_ESCAPE = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|(?s:.))")
 _CONTROLS = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
 
 
