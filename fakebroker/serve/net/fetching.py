@@ -9,8 +9,19 @@ from contextlib import suppress
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, Self
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import HTTPHandler, HTTPSHandler, ProxyHandler, Request, build_opener
+from urllib.request import (
+    FileHandler,
+    HTTPDefaultErrorHandler,
+    HTTPErrorProcessor,
+    HTTPHandler,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    Request,
+    UnknownHandler,
+)
 
 SCHEMES = ("file", "http", "https")
 TIMEOUT_S = 10.0  # for each piece of an answer
@@ -23,19 +34,34 @@ def read(url: str) -> bytes | Exception:
     deadline = _Deadline(LONGEST_S)
     found: bytes | Exception
     try:
-        if urlsplit(url).scheme not in SCHEMES:
-            raise ValueError(f"{url} is not the URL of a file or a web server (file:, http:, https:)")
-        opener = build_opener(ProxyHandler({}), _Http(deadline), _Https(deadline))
-        with deadline, opener.open(url, timeout=TIMEOUT_S) as answer:
-            data: bytes = answer.read(MAX_BYTES + 1)
-        found = data
-        if len(data) > MAX_BYTES:
-            raise ValueError(f"{url} is larger than {MAX_BYTES} bytes")
+        found = _read(url, deadline)
+    except HTTPError as error:
+        error.close()  # it has the answer, and so the connection
+        found = OSError(f"{url}: {error}")
     except (OSError, ValueError) as error:
-        found = error
+        found = error.with_traceback(None)  # which has all that was open: this frame would keep it in a cycle
     except HTTPException as error:
         found = OSError(f"{url}: {error!r}")
     return TimeoutError(f"{url} was not read within {LONGEST_S:g} s") if deadline.is_over else found
+
+
+def _read(url: str, deadline: "_Deadline") -> bytes:
+    if urlsplit(url).scheme not in SCHEMES:
+        raise ValueError(f"{url} is not the URL of a file or a web server (file:, http:, https:)")
+    with deadline, _opener(deadline).open(url, timeout=TIMEOUT_S) as answer:
+        data: bytes = answer.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"{url} is larger than {MAX_BYTES} bytes")
+    return data
+
+
+def _opener(deadline: "_Deadline") -> OpenerDirector:
+    """What knows the schemes above and no other, so that nobody is led to one."""
+    opener = OpenerDirector()
+    errors = HTTPDefaultErrorHandler(), HTTPErrorProcessor(), HTTPRedirectHandler()
+    for handler in (FileHandler(), _Http(deadline), _Https(deadline), UnknownHandler(), *errors):
+        opener.add_handler(handler)
+    return opener
 
 
 def fetch_in_thread(url: str, then: Callable[[bytes | Exception], None]) -> None:
@@ -85,8 +111,17 @@ class _Deadline:
                 each.shutdown(socket.SHUT_RDWR)
 
 
+class _Answer(HTTPResponse):
+    """An answer of which no more is read than may come: of a redirect all is asked for."""
+
+    def read(self, amt: int | None = None) -> bytes:
+        return super().read(MAX_BYTES + 1 if amt is None else amt)
+
+
 class _Connection(HTTPConnection):
     """A connection that a deadline ends."""
+
+    response_class = _Answer
 
     def __init__(self, deadline: _Deadline, host: str, **options: Any) -> None:
         super().__init__(host, **options)
@@ -99,6 +134,8 @@ class _Connection(HTTPConnection):
 
 class _TlsConnection(HTTPSConnection):
     """The same with TLS: the deadline is for its greeting, too."""
+
+    response_class = _Answer
 
     def __init__(self, deadline: _Deadline, host: str, **options: Any) -> None:
         super().__init__(host, **options)

@@ -1,7 +1,9 @@
 """Documents from URLs."""
 
+import gc
 import socket
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -32,6 +34,61 @@ def test_what_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "large").write_bytes(b"x" * 11)
 
     assert "larger than 10 bytes" in str(read((tmp_path / "large").as_uri()))
+
+
+@contextmanager
+def answering(answer: bytes) -> Iterator[str]:
+    """The URL of a server that gives each client the same answer."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                with connection:
+                    connection.recv(1000)
+                    connection.sendall(answer)
+
+    server = threading.Thread(target=serve, daemon=True)
+    server.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/keys"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        server.join(10)
+        listener.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (b"HTTP/1.1 500 Broken\r\n\r\n", "/keys: HTTP Error 500: Broken"),
+        (b"HTTP/1.1 302 Found\r\nLocation: ftp://127.0.0.1/x\r\n\r\n", "unknown url type: ftp"),
+        (b"HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n", "not allowed"),
+        (b"HTTP/1.1 302 Found\r\nLocation: /keys\r\n\r\n", "infinite loop"),
+        (b"no HTTP at all\r\n\r\n", "BadStatusLine"),
+    ],
+)
+def test_what_a_server_refuses_is_reported_and_leaves_no_connection(answer: bytes, expected: str) -> None:
+    """Nobody is led to other kinds of servers, or to files."""
+    gc.collect()
+    with answering(answer) as url, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = read(url)
+        gc.collect()  # which tells of what was left open
+    assert isinstance(found, OSError | ValueError)
+    assert expected in str(found)
+    assert not caught
+
+
+def test_of_a_redirect_no_more_is_read_than_may_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its body is of no interest, and may be endless."""
+    monkeypatch.setattr(fetching, "MAX_BYTES", 10)
+    endless = b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/x\r\n\r\n"
+    with dripping(endless, b"x" * 100) as port:
+        found = read(f"http://127.0.0.1:{port}/keys")
+
+    assert "refused" in str(found)
 
 
 @contextmanager
