@@ -40,7 +40,11 @@ def read_users(path: str) -> dict[str, str]:
     Raises OSError, InvalidArgument naming the line, without the password.
     """
     users = {}
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").split("\n"), 1):
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:  # which has the file's bytes, and so passwords
+        raise InvalidArgument("users_file", path, f"{path} is not UTF-8 at byte {error.start}") from None
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip() and not line.startswith("#"):
             try:
                 name, password = parse_user(line)

@@ -37,6 +37,24 @@ def test_only_an_end_of_line_ends_a_line(tmp_path: Path) -> None:
     assert read_users(str(path)) == {"alice": "a\u2028admin=x\x0c\x85", "bob": "b"}
 
 
+def test_a_byte_order_mark_belongs_to_no_name(tmp_path: Path) -> None:
+    """Editors of Windows write one."""
+    path = tmp_path / "users"
+    path.write_text("alice=a\n", encoding="utf-8-sig")
+
+    assert read_users(str(path)) == {"alice": "a"}
+
+
+def test_other_encodings_are_reported_without_the_bytes(tmp_path: Path) -> None:
+    """By the place, as the bytes may be of a password; UTF-16 is none either."""
+    path = tmp_path / "users"
+    path.write_bytes(b"alice=secret\xff\n")
+
+    with pytest.raises(InvalidArgument, match="users is not UTF-8 at byte 12") as wrong:
+        read_users(str(path))
+    assert "secret" not in f"{wrong.value!r} {wrong.value.__cause__!r}"
+
+
 def test_a_bad_line_is_reported_by_its_number(tmp_path: Path) -> None:
     """Without what stands there."""
     path = tmp_path / "users"
