@@ -101,12 +101,22 @@ class KeySets:
         """What came from the URL. Keys that are there stay if nothing good came."""
         keys.is_fetching = False
         try:
-            if isinstance(fetched, Exception):
-                raise fetched
-            keys.keys, keys.fetched_ms = KeySet.parse(fetched), self._now_ms
-            keys.failure, keys.failed_ms = "", None
-        except (OSError, ValueError) as error:
-            keys.failure, keys.failed_ms = str(error) or type(error).__name__, self._now_ms
+            self._store(keys, fetched)
+        finally:  # whatever comes, no login waits for ever
+            self._let_go_on(keys)
+
+    def _store(self, keys: FetchedKeys, fetched: Fetched) -> None:
+        error = fetched
+        if isinstance(fetched, bytes):
+            try:
+                keys.keys, keys.fetched_ms = KeySet.parse(fetched), self._now_ms
+                keys.failure, keys.failed_ms = "", None
+                return
+            except ValueError as error_of_set:
+                error = error_of_set
+        keys.failure, keys.failed_ms = str(error) or type(error).__name__, self._now_ms
+
+    def _let_go_on(self, keys: FetchedKeys) -> None:
         waiting, keys.waiting = keys.waiting, {}
         while waiting:  # what one of them does may take others back
             then = next(iter(waiting))

@@ -10,7 +10,7 @@ import pytest
 
 from fakebroker.broker.core.events import ClientLogin
 from fakebroker.broker.core.security.bearer_tokens import InvalidToken
-from fakebroker.broker.core.security.signed_tokens import TokenRules
+from fakebroker.broker.core.security.signed_tokens import KeySet, TokenRules
 from fakebroker.broker.engine.security.key_sets import MAX_MISSED, RETRY_MS, KeySets
 from fakebroker.protocol.instant import Instant
 from fakebroker.testing.tokens import TokenAuthority
@@ -241,6 +241,27 @@ def test_without_keys_nobody_gets_in_and_the_journal_says_why(lab: SimEngine, au
     fetches_of(lab).is_at_once = True
     assert is_accepted(lab, renewed)
     assert fetches_of(lab).count == count + 1
+
+
+def test_what_breaks_on_keys_leaves_no_login_waiting(
+    lab: SimEngine, authority: TokenAuthority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A set of keys may break what reads it in a way that nobody thought of."""
+
+    def breaks(_data: bytes) -> None:
+        raise NotImplementedError
+
+    fetches_of(lab).is_at_once = False
+    client = lab.client()
+    client.ask("SaslHandshake", 1, mechanism="OAUTHBEARER")
+    with monkeypatch.context() as patch:
+        patch.setattr(KeySet, "parse", breaks)
+        with pytest.raises(NotImplementedError):
+            fetches_of(lab).answer(b"{}")
+    lab.network.flush()
+    assert client.answer("SaslHandshake", 1).error_code == 0
+    fetches_of(lab).is_at_once = True
+    assert is_accepted(lab, authority.token("alice"))
 
 
 def test_what_strangers_make_up_is_not_remembered_for_ever(lab: SimEngine, authority: TokenAuthority) -> None:
