@@ -257,7 +257,7 @@ def test_what_breaks_on_keys_leaves_no_login_waiting(
     with monkeypatch.context() as patch:
         patch.setattr(KeySet, "parse", breaks)
         with pytest.raises(NotImplementedError):
-            fetches_of(lab).answer(b"{}")
+            fetches_of(lab).answer()
     lab.network.flush()
     assert client.answer("SaslHandshake", 1).error_code == 0
     fetches_of(lab).is_at_once = True
