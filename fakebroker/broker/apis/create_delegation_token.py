@@ -30,7 +30,9 @@ def handle(call: Call, request: CreateDelegationTokenRequest, *, may_own: bool =
     requester = call.connection.principal
     owner = requester
     if call.version >= _FIRST_WITH_OWNER and request.owner_principal_name:
-        owner = Principal(request.owner_principal_name, request.owner_principal_type or USER)
+        if request.owner_principal_type is None:
+            return CreateDelegationTokenResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+        owner = Principal(request.owner_principal_name, request.owner_principal_type)
     response = CreateDelegationTokenResponse(
         principal_type=owner.type,
         principal_name=owner.name,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import cast
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.apis.tokens import check_requester
+from fakebroker.broker.apis.tokens import check_requester, limits
 from fakebroker.broker.core.security.delegation_tokens import Token
 from fakebroker.protocol.errors import KafkaError
 from fakebroker.protocol.wire.messages.describe_delegation_token import (
@@ -42,7 +42,7 @@ def _in_steps(
         if pace.is_over():
             yield
     tokens, principal = call.cluster.credentials.tokens, call.connection.principal
-    tokens.forget_expired(call.now.wall_ms)
+    tokens.forget_expired(call.now.wall_ms - limits(call).expired_kept_ms)
     described = []
     for token in list(tokens):
         is_wanted = owners is None or any(reader in owners for reader in token.readers)

@@ -25,8 +25,8 @@ from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.fetch import FetchResponse
 
-MayRead = Callable[[str], bool]
-"""Whether the client may read the topic of that name."""
+MayRead = Callable[[str | None], bool]
+"""Whether the client may read a topic, by its name; None for the id of a topic that there is not."""
 
 PARTITIONS_PER_STEP = 5_000  # that are looked up and answered
 TARGETS_PER_STEP = 1_000  # that are read
@@ -151,8 +151,8 @@ class _Fetch:
 
     def look_up(self, fetch: PartitionFetch, may_read: MayRead | None) -> tuple[Partition | None, ErrorCode]:
         """The partition to read; None, with the error, if it cannot be read at all (FT-8, FS-7, FT-17)."""
-        is_unknown_id = self.call.version >= 13 and not fetch.topic  # which needs no right
-        if may_read is not None and not is_unknown_id and not may_read(fetch.topic):
+        is_unknown_id = self.call.version >= 13 and not fetch.topic
+        if may_read is not None and not may_read(None if is_unknown_id else fetch.topic):
             return None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
         partition = self.call.cluster.topics.partition(fetch.topic, fetch.partition)
         if partition is None:

@@ -10,5 +10,5 @@ from fakebroker.protocol.wire.messages.sasl_authenticate import SaslAuthenticate
 
 def handle(_call: Call, _request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
     """Refuse it with ILLEGAL_SASL_STATE."""
-    text = "SaslAuthenticate request received after successful authentication, or on a listener without SASL"
+    text = "SaslAuthenticate request received after successful authentication"
     return SaslAuthenticateResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, error_message=text)

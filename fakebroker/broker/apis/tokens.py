@@ -6,6 +6,7 @@ from fakebroker.broker.core.security.principals import ANONYMOUS
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 
 _SECRET_KEY = "delegation.token.secret.key"
+_TIMES = ("max.lifetime", "expiry.time", "expiry.check.interval")
 
 
 def check_requester(call: Call) -> None:
@@ -25,5 +26,4 @@ def secret_key(call: Call) -> str:
 def limits(call: Call) -> Limits:
     """How long tokens live."""
     settings = call.node.settings
-    names = ("delegation.token.max.lifetime.ms", "delegation.token.expiry.time.ms")
-    return Limits(*[settings.get_int(name) for name in names])
+    return Limits(*[settings.get_int(f"delegation.token.{name}.ms") for name in _TIMES])

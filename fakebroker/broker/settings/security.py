@@ -28,7 +28,7 @@ ROWS = (
     Setting("connections.max.reauth.ms", LONG, 0, None, READ_ONLY,
             "how long a login is valid; 0 for ever (SA-9)", has_effect=True),
     Setting("delegation.token.expiry.check.interval.ms", LONG, 3_600_000, Range(1), READ_ONLY,
-            "how often expired delegation tokens are removed"),
+            "how long a delegation token is known after its expiry (TK-3)", has_effect=True),
     Setting("delegation.token.expiry.time.ms", LONG, 86_400_000, Range(1), READ_ONLY,
             "how long a delegation token is valid without renewal (TK-2)", has_effect=True),
     Setting("delegation.token.max.lifetime.ms", LONG, 604_800_000, Range(1), READ_ONLY,

@@ -86,8 +86,8 @@ class DelegationTokenHandle(Handle):
 
 def find_token(cluster: Cluster, token_id: str, now: Instant) -> Token | None:
     """The token of an id, if its time is not over."""
-    cluster.credentials.tokens.forget_expired(now.wall_ms)
-    return next((token for token in cluster.credentials.tokens if token.token_id == token_id), None)
+    token = cluster.credentials.tokens.get(token_id)
+    return token if token is not None and token.expires_ms > now.wall_ms else None
 
 
 def _name(principal: tuple[str, str]) -> str:

@@ -51,8 +51,7 @@ class UsersHandle(Handle):
         """The valid delegation tokens of all owners, oldest first."""
 
         def token_ids(cluster: Cluster, now: Instant) -> list[str]:
-            cluster.credentials.tokens.forget_expired(now.wall_ms)
-            return [token.token_id for token in cluster.credentials.tokens]
+            return [token.token_id for token in cluster.credentials.tokens if token.expires_ms > now.wall_ms]
 
         return [self.token(token_id) for token_id in self._with_cluster(token_ids)]
 

@@ -12,9 +12,10 @@ from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema.runtime import MAX_STRING_BYTES
 from fakebroker.protocol.wire.messages.create_delegation_token import CreatableRenewers, CreateDelegationTokenRequest
 from tests.support.frames import request
-from tests.support.logins import lab_with_tokens, logged_in
+from tests.support.logins import lab_with_sasl, lab_with_tokens, logged_in
 from tests.support.turns_of_request import turns
 
+AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 ASKED: dict[str, Any] = {"renewers": [], "max_lifetime_ms": -1}
 
 
@@ -65,6 +66,23 @@ def test_older_versions_name_no_requester(version: int) -> None:
     answer = logged_in(lab_with_tokens()).ask("CreateDelegationToken", version, **ASKED)
 
     assert (answer.error_code, answer.principal_name) == (0, "alice")
+
+
+@pytest.mark.rules("TK-2")
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("User", ErrorCode.NONE),
+        ("", ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED),
+        ("Group", ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED),
+        (None, ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_an_owner_of_another_type_is_another(kind: str | None, code: ErrorCode) -> None:
+    """None at all is an error of the broker's, in Kafka as well."""
+    lab = lab_with_sasl(**{"delegation.token.secret.key": "key", "authorizer.class.name": AUTHORIZER})
+    owner = {"owner_principal_type": kind, "owner_principal_name": "alice"}
+    assert logged_in(lab).ask("CreateDelegationToken", 3, **ASKED | owner).error_code == code
 
 
 LONGEST = MAX_STRING_BYTES - len("User:")

@@ -56,10 +56,14 @@ class Limits(NamedTuple):
 
     max_lifetime_ms: int
     expiry_time_ms: int
+    expired_kept_ms: int = 3_600_000  # how long an expired one is told from one that was never there
 
 
 class DelegationTokens:
-    """The tokens of a cluster by their ids; those that have expired are found no more."""
+    """The tokens of a cluster by their ids, those of late that have expired among them: nobody logs in with one.
+
+    MOCK: Kafka looks for them every `delegation.token.expiry.check.interval.ms`; here each is known for that time.
+    """
 
     def __init__(self, on_change: OnChange = not_kept) -> None:
         self._on_change = on_change
@@ -116,16 +120,16 @@ class DelegationTokens:
 
     def renew(self, digest: bytes, principal: Principal, period_ms: int, limits: Limits, now_ms: int) -> int:
         """Let a token live on; returns until when. Raises KafkaError (TK-3)."""
-        token = self._managed(digest, principal, now_ms)
-        own_ms = limits.expiry_time_ms if period_ms <= 0 else period_ms
+        token = self._managed(digest, principal, limits, now_ms)
+        own_ms = limits.expiry_time_ms if period_ms <= 0 else min(period_ms, limits.expiry_time_ms)
         return self._end_at(token, min(token.max_ms, now_ms + own_ms))
 
-    def expire(self, digest: bytes, principal: Principal, period_ms: int, now_ms: int) -> int:
+    def expire(self, digest: bytes, principal: Principal, period_ms: int, limits: Limits, now_ms: int) -> int:
         """Let a token end after a time, at once for a negative one; returns when. Raises KafkaError (TK-3)."""
+        token = self._managed(digest, principal, limits, now_ms, may_be_over=period_ms < 0)
         if period_ms < 0:
-            self.remove(self._managed(digest, principal, None).token_id)
+            self.remove(token.token_id)
             return now_ms
-        token = self._managed(digest, principal, now_ms)
         return self._end_at(token, min(token.max_ms, now_ms + period_ms))
 
     def user_of(self, mechanism: str, token_id: str, now_ms: int) -> ScramUser | None:
@@ -172,14 +176,16 @@ class DelegationTokens:
         self._ids[_hashed(token.hmac)] = token.token_id
         self._on_change(MetadataEntry(MetadataPart.TOKENS, token.token_id))
 
-    def _managed(self, digest: bytes, principal: Principal, now_ms: int | None) -> Token:
+    def _managed(
+        self, digest: bytes, principal: Principal, limits: Limits, now_ms: int, may_be_over: bool = False
+    ) -> Token:
         """The token with that HMAC, if the principal may do something to it. Raises KafkaError."""
         token = self._tokens.get(self._ids.get(_hashed(digest), ""))
-        if token is None:
+        if token is None or token.expires_ms <= now_ms - limits.expired_kept_ms:
             raise KafkaError(ErrorCode.DELEGATION_TOKEN_NOT_FOUND)
         if not token.is_managed_by(principal):
             raise KafkaError(ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH)
-        if now_ms is not None and token.expires_ms <= now_ms:
+        if token.expires_ms <= now_ms and not may_be_over:
             raise KafkaError(ErrorCode.DELEGATION_TOKEN_EXPIRED)
         return token
 

@@ -26,12 +26,13 @@ _NONCE = r"[\x21-\x2b\x2d-\x7e]++"
 _VALUE = r"[\x01-\x2b\x2d-\x7f]++"
 _BASE64 = r"[A-Za-z0-9+/]*+={0,2}+"
 _EXTENSION = rf"[A-Za-z]++={_VALUE}"
+# What is `bare` is signed. Kafka puts it together anew, without "m" and the last message's extensions (RFC 5802: with).
 _CLIENT_FIRST = re.compile(
     rf"n,(?:a=(?P<authorization_id>{_NAME}))?,"
-    rf"(?P<bare>(?:m={_VALUE},)?n=(?P<name>{_NAME}),r=(?P<nonce>{_NONCE})(?P<extensions>(?:,{_EXTENSION})*+))"
+    rf"(?:m={_VALUE},)?(?P<bare>n=(?P<name>{_NAME}),r=(?P<nonce>{_NONCE})(?P<extensions>(?:,{_EXTENSION})*+))"
 )
 _CLIENT_FINAL = re.compile(  # what is called p and stands last is the proof, and no extension
-    rf"(?P<bare>c={_BASE64},r=(?P<nonce>{_NONCE})(?:,(?!p={_BASE64}\Z){_EXTENSION})*+),p=(?P<proof>{_BASE64})"
+    rf"(?P<bare>c={_BASE64},r=(?P<nonce>{_NONCE}))(?:,(?!p={_BASE64}\Z){_EXTENSION})*+,p=(?P<proof>{_BASE64})"
 )
 
 

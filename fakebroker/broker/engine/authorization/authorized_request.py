@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Hashable, Iterable
 from copy import copy
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.engine.authorization.access import Access
@@ -46,6 +46,7 @@ REFUSED_TEXTS = {  # the same in words, in answers that have a message
     ResourceType.TRANSACTIONAL_ID: "Transactional Id authorization failed.",
 }
 _NAMES = ("name", "topic", "group_id")  # what entries call the resource that they are about
+_FIRST_BY_ID: Final = {"OffsetCommit": 10, "OffsetFetch": 10, "Produce": 13}  # versions that name topics by id alone
 REPEATED_TOPIC = "Duplicate topic name."
 # The APIs that answer a refused entry once, however often the request has it (seen on 4.3.1); others as often.
 ANSWERED_ONCE = frozenset(
@@ -98,6 +99,11 @@ class AuthorizedRequest(Generic[Asked, Answered]):
         self.answer = cast("Answered", refusal)
         return self.answer
 
+    @property
+    def is_by_id(self) -> bool:
+        """Whether its version names topics by their ids alone."""
+        return self.route.version >= _FIRST_BY_ID.get(self.route.name, self.route.version + 1)
+
     def change(self, **fields: object) -> None:
         """Let the handler have other values in these fields of the request."""
         self.request = with_fields(self.request, **fields)
@@ -118,7 +124,7 @@ class AuthorizedRequest(Generic[Asked, Answered]):
         topics = self.call.cluster.topics
 
         def is_denied(entry: object) -> bool:
-            name = name_in(entry, topics)
+            name = name_in(entry, topics, self.is_by_id)
             return name is not None and not self.access.may(operation, resource_type, name)
 
         return (yield from self.take_out(field, resource_type, is_denied, text))
@@ -240,15 +246,19 @@ class AuthorizedRequest(Generic[Asked, Answered]):
         self._finishers.clear()
 
 
-def name_in(entry: object, topics: "Topics") -> str | None:
-    """The resource that an entry of a request names: itself, a field, or the topic of an id; None for an unknown id."""
+def name_in(entry: object, topics: "Topics", is_by_id: bool = False) -> str | None:
+    """The resource that an entry of a request names: itself, a field, or the topic of an id; None for an unknown id.
+
+    `is_by_id`: only an id can name it, and the zero id is an unknown one, too.
+    """
     if isinstance(entry, str):
         return entry
     for field in _NAMES:
         name = getattr(entry, field, None)
         if name:
             return str(name)
-    return topic_name("", getattr(entry, "topic_id", ZERO_UUID), topics)
+    topic_id = getattr(entry, "topic_id", ZERO_UUID)
+    return None if is_by_id and topic_id == ZERO_UUID else topic_name("", topic_id, topics)
 
 
 def topic_name(name: str, topic_id: bytes, topics: "Topics") -> str | None:

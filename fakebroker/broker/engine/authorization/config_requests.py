@@ -17,7 +17,6 @@ from fakebroker.broker.core.config_resources import (
     check_broker_id,
 )
 from fakebroker.broker.core.security.acls import Operation, ResourceType
-from fakebroker.broker.core.security.principals import USER
 from fakebroker.broker.engine.authorization.authorized_request import REFUSED_TEXTS, AuthorizedRequest
 from fakebroker.protocol.errors import KafkaError
 from fakebroker.protocol.wire.messages.list_partition_reassignments import (
@@ -194,9 +193,9 @@ def check_token_owner(
 ) -> None:
     """CreateDelegationToken: CREATE_TOKENS on the owner, if that is another than the client (KIP-373)."""
     request, requester = authorized.request, authorized.call.principal
-    if authorized.route.version < 3 or not request.owner_principal_name:
+    if authorized.route.version < 3 or not request.owner_principal_name or request.owner_principal_type is None:
         return
-    owner = f"{request.owner_principal_type or USER}:{request.owner_principal_name}"
+    owner = f"{request.owner_principal_type}:{request.owner_principal_name}"
     if owner == str(requester) or authorized.access.may(Operation.CREATE_TOKENS, ResourceType.USER, owner):
         return
 

@@ -347,7 +347,7 @@ def _describable(authorized: "OffsetFetch", topics: Iterable[Part]) -> Generator
 
 
 def _may_describe(authorized: "OffsetFetch", topic: object) -> bool:
-    name = name_in(topic, authorized.call.cluster.topics)
+    name = name_in(topic, authorized.call.cluster.topics, authorized.is_by_id)
     return name is None or authorized.access.may(Operation.DESCRIBE, TOPIC, name)
 
 

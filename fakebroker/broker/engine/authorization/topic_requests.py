@@ -26,7 +26,6 @@ from fakebroker.protocol.wire.messages.delete_topics import (
 )
 
 if TYPE_CHECKING:
-    from fakebroker.broker.apis.fetch_request import MayRead
     from fakebroker.protocol.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
     from fakebroker.protocol.wire.messages.create_topics import (
         CreatableTopic,
@@ -68,7 +67,6 @@ _REFUSED_TEXT = "Topic authorization failed."
 _METADATA_LOG = "__cluster_metadata"
 _NO_METADATA_LOG = "Creation of internal topic __cluster_metadata is prohibited."
 _FIRST_WITH_IDS = 6  # of DeleteTopics
-_FIRST_FETCH_BY_ID = _FIRST_PRODUCE_BY_ID = 13
 
 
 def write_allowed(authorized: "Produce") -> Generator[None, None, None]:
@@ -103,10 +101,9 @@ def _has_transactional(request: "ProduceRequest", pace: Pace) -> Generator[None,
 def _take_out_unwritable(authorized: "Produce") -> Generator[None, None, None]:
     """Refuse the topics that the client may not write."""
     access, topics = authorized.access, authorized.call.cluster.topics
-    by_id = authorized.route.version >= _FIRST_PRODUCE_BY_ID
 
     def is_denied(entry: "TopicProduceData") -> bool:
-        name = None if by_id and entry.topic_id == ZERO_UUID else name_in(entry, topics)
+        name = name_in(entry, topics, authorized.is_by_id)
         return name is not None and not access.may(Operation.WRITE, TOPIC, name)
 
     denied = yield from authorized.take_out("topic_data", TOPIC, is_denied)
@@ -132,11 +129,13 @@ def read_allowed(authorized: "Fetch") -> None:
     """
     call, request, access = authorized.call, authorized.request, authorized.access
     replica_id = request.replica_state.replica_id if call.version >= 15 else request.replica_id
-    if replica_id < 0:
-        may_read: MayRead = partial(access.may, Operation.READ, TOPIC)
-    else:
-        is_allowed = access.may_cluster(Operation.CLUSTER_ACTION)
-        may_read = lambda _name: is_allowed  # noqa: E731
+    is_replica_allowed = replica_id < 0 or access.may_cluster(Operation.CLUSTER_ACTION)
+
+    def may_read(name: str | None) -> bool:
+        if replica_id >= 0:
+            return is_replica_allowed
+        return name is None or access.may(Operation.READ, TOPIC, name)
+
     authorized.handle = partial(fetch.handle, may_read=may_read)
 
 

@@ -14,8 +14,8 @@ from fakebroker.protocol.errors import ErrorCode, KafkaError
 from tests.support.work_counter import calls_of
 
 ALICE, BOB, CAROL = Principal("alice"), Principal("bob"), Principal("carol")
-DAY_MS = 86_400_000
-LIMITS = Limits(7 * DAY_MS, DAY_MS)
+DAY_MS, HOUR_MS = 86_400_000, 3_600_000
+LIMITS = Limits(7 * DAY_MS, DAY_MS, HOUR_MS)
 NOW_MS = 10**12
 
 
@@ -39,17 +39,21 @@ def test_how_long_a_token_lives(asked_ms: int, max_ms: int, expiry_ms: int) -> N
 
 @pytest.mark.rules("TK-3")
 def test_owner_and_renewers_renew_up_to_the_maximum() -> None:
-    """Nobody else may; a token that there is not is not found, one that has expired is not renewed."""
+    """By a day at most. Nobody else may; a token that there is not is not found, nor one that expired long ago."""
     tokens = DelegationTokens()
     token = made(tokens)
 
-    assert tokens.renew(token.hmac, BOB, 2 * DAY_MS, LIMITS, NOW_MS) == NOW_MS + 2 * DAY_MS
-    assert tokens.renew(token.hmac, ALICE, 9 * DAY_MS, LIMITS, NOW_MS) == token.max_ms
-    assert [tokens.renew(token.hmac, BOB, none_ms, LIMITS, NOW_MS) for none_ms in (0, -1)] == [NOW_MS + DAY_MS] * 2
+    assert tokens.renew(token.hmac, BOB, 2 * HOUR_MS, LIMITS, NOW_MS) == NOW_MS + 2 * HOUR_MS
+    for period_ms in (0, -1, 2 * DAY_MS, 2**62):
+        assert tokens.renew(token.hmac, BOB, period_ms, LIMITS, NOW_MS) == NOW_MS + DAY_MS
+    for now_ms in range(NOW_MS, token.max_ms, DAY_MS // 2):
+        assert tokens.renew(token.hmac, ALICE, -1, LIMITS, now_ms) == min(now_ms + DAY_MS, token.max_ms)
     for digest, who, now_ms, code in (
         (token.hmac, CAROL, NOW_MS, ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH),
         (b"x", ALICE, NOW_MS, ErrorCode.DELEGATION_TOKEN_NOT_FOUND),
         (token.hmac, ALICE, token.max_ms, ErrorCode.DELEGATION_TOKEN_EXPIRED),
+        (token.hmac, ALICE, token.max_ms + HOUR_MS - 1, ErrorCode.DELEGATION_TOKEN_EXPIRED),
+        (token.hmac, ALICE, token.max_ms + HOUR_MS, ErrorCode.DELEGATION_TOKEN_NOT_FOUND),
     ):
         with pytest.raises(KafkaError) as refused:
             tokens.renew(digest, who, 1, LIMITS, now_ms)
@@ -67,7 +71,7 @@ def test_who_requested_a_token_for_another_only_sees_it() -> None:
         tokens.renew(token.hmac, CAROL, DAY_MS, LIMITS, NOW_MS)
     for period_ms in (-1, 1):
         with pytest.raises(KafkaError, match="DELEGATION_TOKEN_OWNER_MISMATCH"):
-            tokens.expire(token.hmac, CAROL, period_ms, NOW_MS)
+            tokens.expire(token.hmac, CAROL, period_ms, LIMITS, NOW_MS)
     assert list(tokens) == [token]
 
 
@@ -77,10 +81,10 @@ def test_a_token_ends_at_once_or_later() -> None:
     tokens = DelegationTokens()
     token = made(tokens)
 
-    assert tokens.expire(token.hmac, BOB, 5, NOW_MS) == NOW_MS + 5
+    assert tokens.expire(token.hmac, BOB, 5, LIMITS, NOW_MS) == NOW_MS + 5
     assert tokens.user_of("SCRAM-SHA-256", "id", NOW_MS + 4) is not None
     assert tokens.user_of("SCRAM-SHA-256", "id", NOW_MS + 5) is None
-    assert tokens.expire(token.hmac, ALICE, -1, NOW_MS) == NOW_MS
+    assert tokens.expire(token.hmac, ALICE, -1, LIMITS, NOW_MS) == NOW_MS
     assert list(tokens) == []
 
 

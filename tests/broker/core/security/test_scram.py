@@ -36,6 +36,18 @@ def test_the_right_password_logs_in_and_both_sides_prove_it(mechanism: str) -> N
 
 @pytest.mark.rules("SA-10")
 @every_mechanism
+def test_extensions_of_the_proof_are_not_signed(mechanism: str) -> None:
+    """Nor is what the first message reserves: Kafka (4.3.1) signs name, nonce and the first message's extensions."""
+    login, client = login_of(mechanism), ScramClient(mechanism, "alice", "secret", ",a=b")
+    final = client.final(login.answer_to(client.first.replace(b"n,,", b"n,,m=x,")))
+
+    client.check(login.answer_to(final.replace(b",p=", b",c=d,p=")))
+
+    assert login.login is not None
+
+
+@pytest.mark.rules("SA-10")
+@every_mechanism
 def test_a_wrong_password_is_refused_at_the_end_and_an_unknown_user_at_once(mechanism: str) -> None:
     """Nobody is logged in by either."""
     login, client = login_of(mechanism), ScramClient(mechanism, "alice", "guess")

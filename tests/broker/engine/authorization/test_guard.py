@@ -99,10 +99,10 @@ def test_a_topic_is_made_by_metadata_with_create_only() -> None:
 
 
 @pytest.mark.rules("AU-6")
-@pytest.mark.rules("AU-6")
 def test_topics_that_no_name_or_id_stands_for() -> None:
     """Without rights an empty name is refused, an id of zeros is unknown, and what names no partition not answered."""
-    client = client_of(guarded_lab())
+    lab = guarded_lab()
+    client = client_of(lab)
     for version in (4, 7, 12):
         topics = [{"Topic": "", "Partitions": [{"Partition": 0, "FetchOffset": 0, "PartitionMaxBytes": 1}]}]
         (row,) = ask(client, "Fetch", version, Topics=topics, SessionEpoch=-1).responses[0].partitions
@@ -110,6 +110,13 @@ def test_topics_that_no_name_or_id_stands_for() -> None:
     nameless = [{"TopicId": uuid_to_text(bytes(16)), "PartitionData": [{"Index": 0, "Records": None}]}]
     (row,) = ask(client, "Produce", 13, Acks=1, TopicData=nameless).responses[0].partition_responses
     assert row.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    allow(lab, "READ", "GROUP", "g")
+    nameless = [{"TopicId": uuid_to_text(bytes(16)), "Partitions": [{"PartitionIndex": 0, "CommittedOffset": 1}]}]
+    (row,) = ask(client, "OffsetCommit", 10, GroupId="g", Topics=nameless).topics[0].partitions
+    assert row[1] == ErrorCode.UNKNOWN_TOPIC_ID
+    unknown = {"TopicId": uuid_to_text(bytes(16)), "PartitionIndexes": [0]}
+    (group,) = ask(client, "OffsetFetch", 10, Groups=[{"GroupId": "g", "Topics": [unknown]}]).groups
+    assert group.topics[0].partitions[0][-1] == ErrorCode.UNKNOWN_TOPIC_ID
     assert ask(client, "Produce", 12, Acks=1, TopicData=[{"Name": "t", "PartitionData": []}]).responses == []
     twice = [{"PartitionIndex": 0, "Offset": 0}] * 2
     deleted = ask(
@@ -117,6 +124,20 @@ def test_topics_that_no_name_or_id_stands_for() -> None:
     )
     (topic,) = deleted.topics
     assert [row.error_code for row in topic.partitions] == [ErrorCode.TOPIC_AUTHORIZATION_FAILED]
+
+
+@pytest.mark.parametrize("replica_id", [0, 1, 2**31 - 1])
+def test_who_fetches_as_a_broker_without_the_right_reads_nothing(replica_id: int) -> None:
+    """All is refused alike, what there is and what there is not: no id is told by it."""
+    lab = guarded_lab()
+    allow(lab, "ALL")
+    topic = lab.cluster.topics.get("t")
+    assert topic is not None
+    topic_ids = [topic.id, b"\x07" * 16, bytes(16)]
+    topics = [{"TopicId": uuid_to_text(each), "Partitions": [{"Partition": 0}]} for each in topic_ids]
+    answer = ask(client_of(lab), "Fetch", 17, ReplicaState={"ReplicaId": replica_id}, Topics=topics, SessionEpoch=-1)
+    codes = [row.error_code for each in answer.responses for row in each.partitions]
+    assert codes == [ErrorCode.TOPIC_AUTHORIZATION_FAILED] * 3
 
 
 @pytest.mark.parametrize("version", [7, 12, 13, 18])
