@@ -71,12 +71,12 @@ class ConsumerGroup(StoredGroup):
 
     # -- targets -------------------------------------------------------------------------------------------------------
 
-    def _compute_target(self, pace: Pace, now: Instant) -> Generator[None, None, ComputedTarget]:
+    def compute_target(self, pace: Pace, now: Instant) -> Generator[None, None, ComputedTarget]:
         from fakebroker.broker.core.groups.consumer.group_step import GroupStep
 
         return GroupStep(self, now).compute_target(next(iter(self.members)), pace)
 
-    def _store_target(self, computed: ComputedTarget, now: Instant) -> None:
+    def store_target(self, computed: ComputedTarget, now: Instant) -> None:
         from fakebroker.broker.core.groups.consumer.group_step import GroupStep
 
         step = GroupStep(self, now)

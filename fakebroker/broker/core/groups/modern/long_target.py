@@ -5,9 +5,9 @@ partitions to the members of a group takes seconds. Until its target is there, a
 interval of the group were not over (CGE-10).
 """
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator
 from functools import partial
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.groups.host import error_of_failed_write
@@ -31,39 +31,26 @@ def is_long(partitions: int, names: int) -> bool:
     return partitions > PARTITIONS_AT_ONCE or names > NAMES_AT_ONCE
 
 
-class Computed(Protocol):
-    """What a computation gives."""
+class _Target(NamedTuple):
+    """What was computed, and for which group: its epoch and its members."""
 
-    @property
-    def targets(self) -> Mapping[str, object]:
-        """What each member shall have, by member id."""
-
-
-C = TypeVar("C", bound=Computed)
+    epoch: int
+    member_ids: frozenset[str]
+    computed: Any
 
 
-class LongTarget(Generic[C]):
+class LongTarget:
     """Computes the target of one group, one computation at a time.
 
     One that is over when the group is another one already begins anew.
     """
 
-    __slots__ = ("_compute", "_group", "_refused_epoch", "_running", "_steps", "_store")
+    __slots__ = ("_group", "_refused_epoch", "_running", "_steps")
 
-    def __init__(
-        self,
-        group: "ModernGroup",
-        compute: "Callable[[Pace, Instant], Generator[None, None, C]]",
-        store: Callable[[C, Instant], object],
-    ) -> None:
-        """`compute` begins the steps for the group as it is then. `store` writes what they give; it raises KafkaError
-        if that cannot be stored.
-        """
+    def __init__(self, group: "ModernGroup") -> None:
         self._group = group
-        self._compute = compute
-        self._store = store
         self._running: Deadline | None = None
-        self._steps: Generator[None, None, tuple[int, C] | None] | None = None
+        self._steps: Generator[None, None, _Target | None] | None = None
         self._refused_epoch = 0  # the group epoch whose target is too large for the log
 
     def check(self, group_epoch: int) -> None:
@@ -98,27 +85,27 @@ class LongTarget(Generic[C]):
         passes = self._group.host.timers.passes
         steps = self._in_steps(passes.pace(UNITS_PER_STEP), now)
 
-        def done(found: tuple[int, C] | None, now: Instant) -> None:
+        def done(target: _Target | None, now: Instant) -> None:
             deadline.end()
             if self._running is deadline:
                 self._running = self._steps = None
-                if found is not None:
-                    self._computed(*found, now)
+                if target is not None and self._is_due:
+                    self._take(target, now)
 
         self._steps = steps
         deadline = self._running = Deadline(partial(passes.take_steps, steps, done), self._group)
         self._group.mono.arm(deadline, now.mono_ms)
 
-    def _in_steps(self, pace: "Pace", now: Instant) -> Generator[None, None, tuple[int, C] | None]:
-        """The group epoch, and the target for it; None if none is due any more.
+    def _in_steps(self, pace: "Pace", now: Instant) -> Generator[None, None, _Target | None]:
+        """The target for the group as it is now; None if none is due any more.
 
         A computation that fails does not keep others from being begun.
         """
         if not self._is_due:
             return None
-        epoch = self._group.group_epoch
+        epoch, member_ids = self._group.group_epoch, frozenset(self._group.members)
         try:
-            return epoch, (yield from self._compute(pace, now))
+            return _Target(epoch, member_ids, (yield from self._group.compute_target(pace, now)))
         except Exception:
             if self._running is not None:
                 self._running.end()
@@ -130,16 +117,14 @@ class LongTarget(Generic[C]):
         """Whether there are members, and no heartbeat has computed the target itself since."""
         return bool(self._group.members) and self._group.assignment_epoch < self._group.group_epoch
 
-    def _computed(self, epoch: int, computed: C, now: Instant) -> None:
+    def _take(self, target: _Target, now: Instant) -> None:
         """Store it, or begin anew. A static member that comes back under another id changes no epoch."""
         group = self._group
-        if not self._is_due:
-            return
-        if group.group_epoch != epoch or computed.targets.keys() != group.members.keys():
+        if group.group_epoch != target.epoch or group.members.keys() != target.member_ids:
             self._begin(now)
             return
         try:
-            self._store(computed, now)
+            group.store_target(target.computed, now)
         except KafkaError as error:  # that of another reason may be gone with the next heartbeat
             if error.code is _TOO_LARGE:
-                self._refused_epoch = epoch
+                self._refused_epoch = target.epoch

@@ -52,7 +52,7 @@ class ModernGroup(Group):
         self._is_dead = False
         self.mono = host.timers.mono
         self._session_timers: dict[str, Deadline] = {}  # by member id
-        self._long_target: LongTarget[Any] | None = None  # made when it is needed
+        self._long_target: LongTarget | None = None  # made when it is needed
 
     @property
     def epoch(self) -> int:
@@ -145,10 +145,10 @@ class ModernGroup(Group):
     # -- targets that take long ----------------------------------------------------------------------------------------
 
     @property
-    def long_target(self) -> "LongTarget[Any]":
+    def long_target(self) -> LongTarget:
         """What computes targets that take long."""
         if self._long_target is None:
-            self._long_target = LongTarget(self, self._compute_target, self._store_target)
+            self._long_target = LongTarget(self)
         return self._long_target
 
     @property
@@ -157,11 +157,11 @@ class ModernGroup(Group):
         return "" if self._long_target is None else self._long_target.text()
 
     @abstractmethod
-    def _compute_target(self, pace: "Pace", now: Instant) -> "Generator[None, None, Any]":
-        """Begin the steps that compute a target for the group as it is."""
+    def compute_target(self, pace: "Pace", now: Instant) -> "Generator[None, None, Any]":
+        """Begin the steps that compute a target for the group as it is. What they give is for `store_target`."""
 
     @abstractmethod
-    def _store_target(self, computed: Any, now: Instant) -> None:
+    def store_target(self, computed: Any, now: Instant) -> None:
         """Write what they gave. Raises KafkaError if it cannot be stored."""
 
     # -- sessions ------------------------------------------------------------------------------------------------------

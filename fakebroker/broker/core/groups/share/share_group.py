@@ -12,7 +12,7 @@ from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.events import AssignmentComputed
 from fakebroker.broker.core.groups.host import GroupsHost
 from fakebroker.broker.core.groups.kinds import GroupKind
-from fakebroker.broker.core.groups.modern.assignments import NOTHING, Assignment, ComputedTarget
+from fakebroker.broker.core.groups.modern.assignments import NOTHING, Assignment
 from fakebroker.broker.core.groups.modern.config import group_config_int
 from fakebroker.broker.core.groups.modern.member_table import MemberTable
 from fakebroker.broker.core.groups.modern.metadata_hash import metadata_hash_of
@@ -193,18 +193,17 @@ class ShareGroup(ModernGroup):
 
     # -- targets -------------------------------------------------------------------------------------------------------
 
-    def _compute_target(self, pace: Pace, now: Instant) -> Generator[None, None, ComputedTarget]:  # noqa: ARG002
+    def compute_target(self, pace: Pace, now: Instant) -> Generator[None, None, dict[str, Assignment]]:  # noqa: ARG002
         from fakebroker.broker.core.groups.share.assignment import new_target
 
-        targets = yield from new_target(self, next(iter(self.members.values())), pace)
-        return ComputedTarget(ASSIGNOR_NAME, {}, targets)
+        return new_target(self, next(iter(self.members.values())), pace)
 
-    def _store_target(self, computed: ComputedTarget, now: Instant) -> None:
+    def store_target(self, computed: dict[str, Assignment], now: Instant) -> None:
         from fakebroker.broker.core.groups.share.assignment import target_records
 
-        records = target_records(self, computed.targets, self.group_epoch, now)
+        records = target_records(self, computed, self.group_epoch, now)
         self.write(list(records), now, "its target assignment was computed")
-        self.host.emit(AssignmentComputed(self.group_id, self.group_epoch, computed.assignor, len(computed.targets)))
+        self.host.emit(AssignmentComputed(self.group_id, self.group_epoch, ASSIGNOR_NAME, len(computed)))
 
     # -- offsets: share groups have none (SGL-2) -----------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ Kafka: the second half of `GroupMetadataManager.streamsGroupHeartbeat`, `TargetA
 """
 
 from collections.abc import Generator, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.events import AssignmentComputed
 from fakebroker.broker.core.groups.host import error_of_failed_write
@@ -39,12 +39,6 @@ _STANDBY_CONFIG = "num.standby.replicas"
 # A group of one member cannot store more, and each short heartbeat would compute it again.
 MOST_TASKS = 100_000
 _TASK_BYTES = 4
-
-
-class ComputedTasks(NamedTuple):
-    """What each member of a group shall have."""
-
-    targets: Mapping[str, Tasks]
 
 
 class GroupStep:
@@ -209,23 +203,23 @@ class GroupStep:
         else:
             self.set_target(finished(self._targets_in_steps(members, standbys, AT_ONCE)))
 
-    def target_in_steps(self, pace: Pace) -> Generator[None, None, ComputedTasks]:
+    def target_in_steps(self, pace: Pace) -> Generator[None, None, Mapping[str, Tasks]]:
         """The target for the group as it is stored. A new one has not looked at its topics."""
         if self._configured is None and self._topology is not None:
             self._configured = configure(self._topology, self.group.existing_count)
         standbys = int(self.group.assignment_configs[_STANDBY_CONFIG])
         return self._targets_in_steps(self._assignor_members(None), standbys, pace)
 
-    def set_target(self, computed: ComputedTasks) -> None:
+    def set_target(self, targets: Mapping[str, Tasks]) -> None:
         """The members shall have what was computed for the group as it will be."""
         group = self.group
-        for each, target in computed.targets.items():
+        for each, target in targets.items():
             self._targets[each] = target
             if group.target.get(each) != target:
                 self.records.append(records.target_record(group.group_id, each, target))
         self._assignment_epoch = self.group_epoch
         self.records.append(records.target_metadata_record(group.group_id, self.group_epoch, self.now.wall_ms))
-        self._computed = AssignmentComputed(group.group_id, self.group_epoch, ASSIGNOR, len(computed.targets))
+        self._computed = AssignmentComputed(group.group_id, self.group_epoch, ASSIGNOR, len(targets))
 
     def _assignor_members(self, member_id: str | None) -> dict[str, AssignorMember]:
         """All members in the order in which the assignor walks them."""
@@ -235,13 +229,13 @@ class GroupStep:
 
     def _targets_in_steps(
         self, members: Mapping[str, AssignorMember], standbys: int, pace: Pace
-    ) -> Generator[None, None, ComputedTasks]:
+    ) -> Generator[None, None, Mapping[str, Tasks]]:
         """What all members shall have: nothing while the topology is not ready (STT-4)."""
         configured = self._configured
         assert configured is not None
         if not configured.is_ready:
-            return ComputedTasks(dict.fromkeys(members, NO_TASKS))
-        return ComputedTasks((yield from assign(members, self._assignor_subtopologies(), standbys, pace)))
+            return dict.fromkeys(members, NO_TASKS)
+        return (yield from assign(members, self._assignor_subtopologies(), standbys, pace))
 
     def _assignor_subtopologies(self) -> list[AssignorSubtopology]:
         """What there is to assign, ready or not."""

@@ -4,8 +4,8 @@ What a request does to it is in `heartbeat.py`, `leaving.py` and `group_step.py`
 Kafka: `StreamsGroup`.
 """
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Generator, Mapping
+from typing import Final
 
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.groups.classic.messages import AnswerJoin, JoinRequest
@@ -16,13 +16,10 @@ from fakebroker.broker.core.groups.modern.modern_group import RETRY_MS
 from fakebroker.broker.core.groups.streams.internal_topics import ConfiguredTopology
 from fakebroker.broker.core.groups.streams.member import StreamsMember
 from fakebroker.broker.core.groups.streams.stored_group import StoredGroup
-from fakebroker.broker.core.groups.streams.tasks import Task
+from fakebroker.broker.core.groups.streams.tasks import Task, Tasks
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.pace import Pace
-
-if TYPE_CHECKING:
-    from fakebroker.broker.core.groups.streams.group_step import ComputedTasks
 
 LONGEST_RETRY_MS: Final = 60_000
 _TOO_LARGE: Final = error_of_failed_write(ErrorCode.MESSAGE_TOO_LARGE)
@@ -131,12 +128,12 @@ class StreamsGroup(StoredGroup):
 
     # -- targets -------------------------------------------------------------------------------------------------------
 
-    def _compute_target(self, pace: Pace, now: Instant) -> "Generator[None, None, ComputedTasks]":
+    def compute_target(self, pace: Pace, now: Instant) -> Generator[None, None, Mapping[str, Tasks]]:
         from fakebroker.broker.core.groups.streams.group_step import GroupStep
 
         return GroupStep(self, now).target_in_steps(pace)
 
-    def _store_target(self, computed: "ComputedTasks", now: Instant) -> None:
+    def store_target(self, computed: Mapping[str, Tasks], now: Instant) -> None:
         from fakebroker.broker.core.groups.streams.group_step import GroupStep
 
         step = GroupStep(self, now)
