@@ -100,8 +100,10 @@ class Authentication:
         return True
 
     def may_come(self, api_key: int) -> bool:
-        """Whether a request of that API may come now; if not, it closes the connection, whatever is in it."""
-        return self.state not in (BEFORE, ASKED) or api_key in (ApiKey.SASL_HANDSHAKE, ApiKey.API_VERSIONS)
+        """Whether a request of that API may come now, whatever is in it."""
+        if self.state in (BEFORE, ASKED):
+            return api_key in (ApiKey.SASL_HANDSHAKE, ApiKey.API_VERSIONS)
+        return self.state is not LOGGING_IN or api_key == ApiKey.SASL_AUTHENTICATE
 
     def serve(self, exchange: "Exchange", request: "Message") -> Passage:
         """What may come when, and what answers it; once the client has logged in, all goes on to its handler."""

@@ -17,6 +17,7 @@ from fakebroker.protocol.wire.framing import PREFIX_BYTES, with_length
 if TYPE_CHECKING:
     from fakebroker.broker.engine.engine import Engine
 
+LARGEST_REFUSED_BYTES = 8 << 10  # of a request that is answered though it may not come before the login
 RECEIVE_LIMIT = "sasl.server.max.receive.size"
 
 
@@ -74,9 +75,10 @@ class SaslConnection(Connection):
     def _serve(self, route: Route, frame: bytes, offset: int, now: Instant) -> None:
         """As Connection. A handshake that is answered ends the turn, which knows other bounds than a login's.
 
-        A long request that may not come before the login is not read: it would take fifty times its bytes.
+        A large request that may not come before the login is not read: it would take fifty times its bytes, for as long
+        as its answer is delayed. MOCK: the connection closes; Kafka answers one that comes after the handshake.
         """
-        if len(frame) > self.engine.long_list_bytes and not self._authentication.may_come(route.api_key):
+        if len(frame) > LARGEST_REFUSED_BYTES and not self._authentication.may_come(route.api_key):
             self.fail(f"{route}: {LOGIN_FIRST}")
             return
         super()._serve(route, frame, offset, now)
