@@ -93,6 +93,16 @@ def in_parts(entries: Sequence[T]) -> Iterator[Sequence[T]]:
         yield entries[start : start + ENTRIES_PER_PART]
 
 
+def listed(entries: Iterable[T], pace: Pace) -> Generator[None, None, list[T]]:
+    """The entries as a list; in steps: each may have to be made."""
+    found = list[T]()
+    for each in entries:
+        found.append(each)
+        if pace.is_over():
+            yield
+    return found
+
+
 def kept(
     entries: Iterable[T], is_kept: Callable[[T], bool], pace: Pace, units_of_each: int = 1
 ) -> Generator[None, None, list[T]]:

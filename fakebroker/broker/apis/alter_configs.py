@@ -5,13 +5,20 @@ Kafka never answers (AC-3).
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.apis.incremental_alter_configs import RESOURCES_PER_STEP, alter, work_of
+from fakebroker.broker.apis.incremental_alter_configs import (
+    CONFIGS_PER_STEP,
+    RESOURCES_PER_STEP,
+    Alteration,
+    alter,
+    work_of,
+)
 from fakebroker.broker.core.config_changes import SET, Change
 from fakebroker.broker.core.config_resources import LOGGER_RESOURCE
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
+from fakebroker.protocol.pace import Pace, listed
 from fakebroker.protocol.wire.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
@@ -22,8 +29,8 @@ from fakebroker.protocol.wire.messages.alter_configs import (
 
 def handle(call: Call, request: AlterConfigsRequest) -> AlterConfigsResponse | None:
     """One answer per entry, in their order; in 2.1.1 one per resource (AC-3)."""
-    has_null = any(config.value is None for entry in request.resources for config in entry.configs)
-    if has_null and call.cluster.behaviours.unreadable_requests_close:
+    closes = call.cluster.behaviours.unreadable_requests_close
+    if closes and any(config.value is None for entry in request.resources for config in entry.configs):
         raise CloseConnection("a config has no value")
     entries = request.resources
     if call.cluster.behaviours.altered_configs_may_repeat:
@@ -34,30 +41,31 @@ def handle(call: Call, request: AlterConfigsRequest) -> AlterConfigsResponse | N
 def _in_steps(
     call: Call, request: AlterConfigsRequest, entries: Sequence[AlterConfigsResource]
 ) -> Steps[AlterConfigsResponse]:
-    """Each resource is changed in one step."""
-    pace = call.pace(RESOURCES_PER_STEP)
+    """Each resource is changed in one step, after its changes were looked at."""
+    pace, pace_of_configs = call.pace(RESOURCES_PER_STEP), call.pace(CONFIGS_PER_STEP)
     times = Counter((entry.resource_type, entry.resource_name) for entry in entries)
     responses = []
     for entry in entries:
-        responses.append(_response(call, request, entry, times))
+        responses.append((yield from _response(call, request, entry, times, pace_of_configs)))
         if pace.is_over(work_of(entry.resource_type)):
             yield
     return AlterConfigsResponse(responses=responses)
 
 
 def _response(
-    call: Call, request: AlterConfigsRequest, entry: AlterConfigsResource, times: Counter[tuple[int, str]]
-) -> AlterConfigsResourceResponse:
+    call: Call, request: AlterConfigsRequest, entry: AlterConfigsResource, times: Counter[tuple[int, str]], pace: Pace
+) -> Generator[None, None, AlterConfigsResourceResponse]:
     key = (entry.resource_type, entry.resource_name)
     code: ErrorCode
     message: str | None
     if entry.resource_type == LOGGER_RESOURCE:  # AC-2
         code, message = ErrorCode.INVALID_REQUEST, "loggers cannot be altered by this request"
     else:
-        changes = [Change(config.name, SET, config.value) for config in entry.configs]
+        changes = yield from listed((Change(config.name, SET, config.value) for config in entry.configs), pace)
         if call.cluster.behaviours.altered_configs_may_repeat:
             changes = list({change.name: change for change in changes}.values())
-        code, message = alter(call, key, changes, times[key] > 1, request.validate_only, replace=True)
+        alteration = Alteration(key, changes, times[key] > 1, request.validate_only, replaces=True)
+        code, message = yield from alter(call, alteration, pace)
     return AlterConfigsResourceResponse(
         error_code=code, error_message=message, resource_type=key[0], resource_name=key[1]
     )

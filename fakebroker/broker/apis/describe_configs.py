@@ -27,21 +27,31 @@ from fakebroker.protocol.wire.messages.describe_configs import (
 )
 
 CONFIGS_PER_STEP = 1_000
+RESULTS_PER_STEP = 5_000  # of resources that are refused
 _FIRST_TYPES = (TOPIC_RESOURCE, BROKER_RESOURCE)
 
 
 def handle(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse | None:
     """Each resource on its own, unless one has a type that does not exist: then all get INVALID_REQUEST (DC-5)."""
     known = RESOURCE_TYPES if call.cluster.behaviours.has_logger_resources else _FIRST_TYPES
-    unknown = [entry.resource_type for entry in request.resources if entry.resource_type not in known]
-    if unknown:
-        error = KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {unknown[0]}")
-        results = [_error_result(entry, error) for entry in request.resources]
-        if known is _FIRST_TYPES:
-            for result in results:
-                result.resource_type = result.resource_type if result.resource_type in known else 0
-        return DescribeConfigsResponse(results=results)
+    for entry in request.resources:
+        if entry.resource_type not in known:
+            error = KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {entry.resource_type}")
+            return call.work(_refused_in_steps(call, request, error))
     return call.work(_in_steps(call, request))
+
+
+def _refused_in_steps(call: Call, request: DescribeConfigsRequest, error: KafkaError) -> Steps[DescribeConfigsResponse]:
+    """All of it, for one resource of an unknown type."""
+    response, pace = DescribeConfigsResponse(), call.pace(RESULTS_PER_STEP)
+    for entry in request.resources:
+        result = _error_result(entry, error)
+        if not call.cluster.behaviours.has_logger_resources and result.resource_type not in _FIRST_TYPES:
+            result.resource_type = 0
+        response.results.append(result)
+        if pace.is_over():
+            yield
+    return response
 
 
 def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConfigsResponse]:

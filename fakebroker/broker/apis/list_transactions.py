@@ -13,7 +13,7 @@ from fakebroker.broker.core.re2.pattern import InvalidPattern, Pattern, compile_
 from fakebroker.broker.core.transactions.states import TransactionState as State
 from fakebroker.broker.core.transactions.transaction import Transaction
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import Pace
+from fakebroker.protocol.pace import Pace, kept
 from fakebroker.protocol.wire.messages.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,
@@ -41,22 +41,23 @@ def handle(
             pattern = compile_pattern(request.transactional_id_pattern)
         except InvalidPattern:
             return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
-    unknown = [name for name in dict.fromkeys(request.state_filters) if State.of_name(name) is None]
     transactions = [each for shard in shards for each in shard.transactions.values()]
-    response = ListTransactionsResponse(unknown_state_filters=unknown)
     pace = call.pace(TRANSACTIONS_PER_STEP // (1 if may_describe is None else RIGHT_COSTS))
     passes = _passes(call, request, may_describe)
-    return call.work(_in_steps(response, transactions, passes, pattern, pace))
+    return call.work(_in_steps(request, transactions, passes, pattern, pace))
 
 
 def _in_steps(
-    response: ListTransactionsResponse,
+    request: ListTransactionsRequest,
     transactions: list[Transaction],
     passes: Callable[[Transaction], bool],
     pattern: Pattern | None,
     pace: Pace,
 ) -> Steps[ListTransactionsResponse]:
     """The ids are those of the moment of the request, each as it is when its turn comes."""
+    states = dict.fromkeys(request.state_filters)
+    unknown = yield from kept(states, lambda name: State.of_name(name) is None, pace)
+    response = ListTransactionsResponse(unknown_state_filters=unknown)
     for transaction in transactions:
         is_listed = passes(transaction)
         if is_listed and pattern is not None:

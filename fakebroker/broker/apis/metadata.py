@@ -53,7 +53,10 @@ def handle(
 
     `may_create` says which of them the client may make, `is_shown` which it sees when it asks for all (AU-4).
     """
-    return _request_error(call.version, request) or call.work(_in_steps(call, request, may_create, is_shown))
+    code = _error_of(call.version, request)
+    if code is not None:
+        return call.work(_refused_in_steps(call, request, code))
+    return call.work(_in_steps(call, request, may_create, is_shown))
 
 
 def _in_steps(
@@ -121,24 +124,27 @@ def _shown(call: Call, partitions: Sequence[Partition]) -> tuple[object, ...]:
     return cluster.topics.changes, cluster.cluster_id, cluster.controller_id, brokers, leaders
 
 
-def _request_error(version: int, request: MetadataRequest) -> MetadataResponse | None:
-    """The answer to a request that fails as a whole, else None (MD-3).
+def _error_of(version: int, request: MetadataRequest) -> ErrorCode | None:
+    """Why a request fails as a whole, if it does (MD-3).
 
     INVALID_REQUEST for ids before v12, UNKNOWN_SERVER_ERROR for an entry with neither name nor id.
     """
     topics = request.topics or []
     if version < 12 and any(topic.topic_id != ZERO_UUID or topic.name is None for topic in topics):
-        code = ErrorCode.INVALID_REQUEST
-    elif any(topic.topic_id == ZERO_UUID and topic.name is None for topic in topics):
-        code = ErrorCode.UNKNOWN_SERVER_ERROR
-    else:
-        return None
-    return MetadataResponse(
-        error_code=code,
-        topics=[
-            MetadataResponseTopic(error_code=code, name=topic.name or "", topic_id=topic.topic_id) for topic in topics
-        ],
-    )
+        return ErrorCode.INVALID_REQUEST
+    if any(topic.topic_id == ZERO_UUID and topic.name is None for topic in topics):
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    return None
+
+
+def _refused_in_steps(call: Call, request: MetadataRequest, code: ErrorCode) -> Steps[MetadataResponse]:
+    response, pace = MetadataResponse(error_code=code), call.pace(PARTITIONS_PER_STEP)
+    for topic in request.topics or ():
+        refused = MetadataResponseTopic(error_code=code, name=topic.name or "", topic_id=topic.topic_id)
+        response.topics.append(refused)
+        if pace.is_over():
+            yield
+    return response
 
 
 def _brokers(call: Call) -> list[MetadataResponseBroker]:

@@ -7,7 +7,7 @@ from fakebroker.broker.core.config_resources import ROOT_LOGGER, ConfigResource,
 from fakebroker.broker.settings.declare import LIST, parse, render
 from fakebroker.protocol.errors import ErrorCode, KafkaError, SettingError
 from fakebroker.protocol.java_text import trimmed
-from fakebroker.protocol.pace import AT_ONCE, Pace, finished
+from fakebroker.protocol.pace import Pace
 
 OPERATIONS = SET, DELETE, APPEND, SUBTRACT = range(4)
 
@@ -36,23 +36,30 @@ def apply(resource: ConfigResource, changes: Sequence[Change], validate_only: bo
         resource.store({name: _canonical(resource, name, text) for name, text in values.items()})
 
 
-def check_form(resource: ConfigResource, changes: Sequence[Change]) -> None:
+def check_form(resource: ConfigResource, changes: Sequence[Change], pace: Pace) -> Generator[None, None, None]:
     """Raises KafkaError for changes that are wrong whatever the resource is called, which Kafka finds first (IA-6).
 
-    An operation that Kafka does not know is UNKNOWN_SERVER_ERROR: Kafka fails to look it up.
+    In steps: there may be very many.
     """
-    fault = finished(fault_of_any_type(changes, AT_ONCE))
+    fault = yield from fault_of_any_type(changes, pace)
     if fault is not None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, fault)
     for change in changes:
-        if change.operation not in OPERATIONS:
-            fails = resource.checks_changes_first
-            code = ErrorCode.UNKNOWN_SERVER_ERROR if fails else ErrorCode.INVALID_REQUEST
-            raise KafkaError(code, unknown_operation(change))
-        if change.operation == DELETE and change.name == ROOT_LOGGER and isinstance(resource, LoggerResource):
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "the level of the root logger cannot be removed")
-        if change.operation in (APPEND, SUBTRACT) and resource.checks_changes_first:
-            _check_list(resource, change)
+        _check_operation(resource, change)
+        if pace.is_over():
+            yield
+
+
+def _check_operation(resource: ConfigResource, change: Change) -> None:
+    """An operation that Kafka does not know is UNKNOWN_SERVER_ERROR: Kafka fails to look it up."""
+    if change.operation not in OPERATIONS:
+        fails = resource.checks_changes_first
+        code = ErrorCode.UNKNOWN_SERVER_ERROR if fails else ErrorCode.INVALID_REQUEST
+        raise KafkaError(code, unknown_operation(change))
+    if change.operation == DELETE and change.name == ROOT_LOGGER and isinstance(resource, LoggerResource):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "the level of the root logger cannot be removed")
+    if change.operation in (APPEND, SUBTRACT) and resource.checks_changes_first:
+        _check_list(resource, change)
 
 
 def fault_of_any_type(changes: Iterable[Change], pace: Pace) -> Generator[None, None, str | None]:

@@ -269,7 +269,7 @@ def test_each_client_metrics_resource_is_a_step(
     make_call: Callable[..., Call], cluster: Cluster, module: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their patterns are compiled; 200 topics are a step."""
-    monkeypatch.setattr(module, "_response", lambda *_: None)
+    monkeypatch.setattr(module, "_response", lambda *_: iter(()))
     for kind, names, steps in ((METRICS, 5, 5), (TOPICS, 400, 1)):
         whole = IncrementalAlterConfigsRequest(resources=[request(kind, str(number)) for number in range(names)])
         arguments = [make_call(cluster), whole, *([whole.resources] if module is alter_configs else [])]

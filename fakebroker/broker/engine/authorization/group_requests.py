@@ -27,7 +27,7 @@ from fakebroker.broker.engine.authorization.authorized_request import (
 )
 from fakebroker.broker.engine.error_response import element_of, has_code
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import kept
+from fakebroker.protocol.pace import in_parts, kept
 from fakebroker.protocol.schema.message import made, with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.drafts import Kip88DescribeGroupsResponse
@@ -336,7 +336,11 @@ def _parted(
     )
     errors: list[AnsweredTopic] = []
     for topic in refused:
-        rows = [(index, *refused_row) for index in topic.partition_indexes]
+        rows = list[tuple[object, ...]]()
+        for part in in_parts(topic.partition_indexes):
+            rows += [(index, *refused_row) for index in part]
+            if authorized.access.pace.is_over(len(part)):
+                yield
         topic_id = {"topic_id": topic.topic_id} if isinstance(topic, OffsetFetchRequestTopics) else {}
         errors.append(made(answered, {"name": topic.name, "partitions": rows, **topic_id}))
     return rest, errors

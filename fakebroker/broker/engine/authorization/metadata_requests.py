@@ -7,12 +7,14 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.apis import metadata
+from fakebroker.broker.apis.describe_topic_partitions import sorted_names
 from fakebroker.broker.core.security.acls import CLUSTER_NAME, Operation, ResourceType
 from fakebroker.broker.engine.authorization.authorized_request import (
     AuthorizedRequest,
     show_operations,
 )
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import listed
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.schema.message import with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
@@ -174,10 +176,12 @@ def describe_allowed(
     request, access, topics = authorized.request, authorized.access, authorized.call.cluster.topics
     cursor = request.cursor
     wants_all = not request.topics
-    names = topics.sorted_names() if wants_all else sorted({topic.name for topic in request.topics})
-    if cursor is not None and (cursor.partition_index < 0 or (not wants_all and cursor.topic_name not in names)):
-        return
+    names = topics.sorted_names() if wants_all else (yield from sorted_names(request.topics, access.pace))
     first = 0 if cursor is None else bisect_left(names, cursor.topic_name)
+    if cursor is not None:
+        is_unknown = not wants_all and names[first : first + 1] != [cursor.topic_name]
+        if is_unknown or cursor.partition_index < 0:
+            return
     refused, shown = list[DescribeTopicPartitionsResponseTopic](), list[str]()
     for name in islice(names, first, None):
         if access.may(Operation.DESCRIBE, TOPIC, name):
@@ -186,9 +190,10 @@ def describe_allowed(
             refused.append(DescribeTopicPartitionsResponseTopic(error_code=_REFUSED, name=name))
         if access.pace.is_over():
             yield
-    if cursor is not None and cursor.topic_name not in shown:
+    if cursor is not None and shown[:1] != [cursor.topic_name]:
         request = with_fields(request, cursor=None)
-    authorized.request = with_fields(request, topics=[TopicRequest(name=name) for name in shown])
+    asked = yield from listed((TopicRequest(name=name) for name in shown), access.pace)
+    authorized.request = with_fields(request, topics=asked)
 
     def finish(response: "DescribeTopicPartitionsResponse") -> Generator[None, None, None]:
         yield from show_operations(

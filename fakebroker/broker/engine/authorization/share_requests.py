@@ -13,7 +13,7 @@ from fakebroker.broker.engine.authorization.authorized_request import (
     add_entries,
     parted,
 )
-from fakebroker.broker.engine.error_response import ENTRIES, error_entries, mirrors_between
+from fakebroker.broker.engine.error_response import ENTRIES, error_entries_in_steps, mirrors_between
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.pace import kept
 from fakebroker.protocol.schema.message import with_fields
@@ -79,10 +79,13 @@ def describe_allowed_offsets(authorized: "DescribeShareGroupOffsets") -> Generat
         refused.append([])
         if denied:
             chosen = with_fields(authorized.request, groups=[with_fields(group, topics=denied)])
-            entries = error_entries(mirror, authorized.route.response, chosen, authorized.route.version, _REFUSED)
+            route = authorized.route
+            entries = yield from error_entries_in_steps(mirror, route.response, chosen, route.version, _REFUSED)
             refused[-1] = cast("list[DescribeShareGroupOffsetsResponseGroup]", entries)[0].topics
             for partition in (partition for topic in refused[-1] for partition in topic.partitions):
                 partition.start_offset, partition.error_message = NO_OFFSET, REFUSED_TEXTS[TOPIC]
+                if access.pace.is_over():
+                    yield
             group = with_fields(group, topics=rest)
         groups.append(group)
     authorized.change(groups=groups)
@@ -126,7 +129,8 @@ def _take_out(authorized: "AlterShareGroupOffsets | DeleteShareGroupOffsets") ->
     if not denied:
         return
     mirror = next(mirrors_between(route.response, route.request, outermost=False))
-    entries = error_entries(mirror, route.response, with_fields(request, topics=denied), route.version, _REFUSED)
+    asked = with_fields(request, topics=denied)
+    entries = yield from error_entries_in_steps(mirror, route.response, asked, route.version, _REFUSED)
 
     def finish(response: "AlterShareGroupOffsetsResponse | DeleteShareGroupOffsetsResponse") -> None:
         if not response.error_code:
