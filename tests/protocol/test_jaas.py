@@ -27,8 +27,15 @@ MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
         ('user_a="b user_c=d \n user_e=f;', {"user_a": "b user_c=d ", "user_e": "f"}),
         ("user_a='b user_c=d \r user_e=f;", {"user_a": "b user_c=d ", "user_e": "f"}),
         ('user_a="b\\\n user_c=d" user_e=f;', {"user_a": "b\n user_c=d", "user_e": "f"}),
+        ('user_a=/**/"b user_c=d" user_e=f;', {"user_a": "b user_c=d", "user_e": "f"}),
+        ("user_a=b' user_c=d ' user_e=f;", {"user_a": "b", "user_e": "f"}),
+        ('user_a=b"c user_d=e" user_e=f;', {"user_a": "b", "user_e": "f"}),
+        ("""'user_a'=b "user_c" = 'd' user_e=f;""", {"user_a": "b", "user_c": "d", "user_e": "f"}),
+        ("user_a= user_b=c;", {"user_a": "user_b"}),
+        ("user_a=; user_b=c;", {"user_b": "c"}),
+        ('user_a="b', {"user_a": "b"}),
         ("", {}),
-        ('broken="', {}),
+        ('broken="', {"broken": ""}),
     ],
 )
 def test_options_are_read(options: str, expected: dict[str, str]) -> None:
