@@ -3,9 +3,10 @@
 v1 no change; v2 flexible. Kafka 4 serves v1 on.
 """
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.log_directories import LogDirectories, LogDirectory
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import listed
 from fakebroker.protocol.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
     AlterReplicaLogDirsRequest,
@@ -13,10 +14,16 @@ from fakebroker.protocol.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirTopicResult,
 )
 
+PARTITIONS_PER_STEP = 5_000
 
-def handle(call: Call, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+
+def handle(call: Call, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse | None:
     """Each partition on its own, once; the directory is checked first."""
-    directories = call.node.log_directories
+    return call.work(_in_steps(call, request), must_finish=True)
+
+
+def _in_steps(call: Call, request: AlterReplicaLogDirsRequest) -> Steps[AlterReplicaLogDirsResponse]:
+    pace, directories = call.pace(PARTITIONS_PER_STEP), call.node.log_directories
     codes: dict[str, dict[int, ErrorCode]] = {}
     for entry in request.dirs:
         directory = directories.named(entry.path)
@@ -26,16 +33,18 @@ def handle(call: Call, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDi
                 if directory is not None:
                     code = _move(call, topic.name, index, directories, directory)
                 codes.setdefault(topic.name, {})[index] = code
-    return AlterReplicaLogDirsResponse(results=[_result(name, by_index) for name, by_index in codes.items()])
-
-
-def _result(name: str, codes: dict[int, ErrorCode]) -> AlterReplicaLogDirTopicResult:
-    return AlterReplicaLogDirTopicResult(
-        topic_name=name,
-        partitions=[
-            AlterReplicaLogDirPartitionResult(partition_index=index, error_code=code) for index, code in codes.items()
-        ],
-    )
+                if pace.is_over():
+                    yield
+            if pace.is_over():
+                yield
+    response = AlterReplicaLogDirsResponse()
+    for name, by_index in codes.items():
+        results = (
+            AlterReplicaLogDirPartitionResult(partition_index=each, error_code=by_index[each]) for each in by_index
+        )
+        partitions = yield from listed(results, pace)
+        response.results.append(AlterReplicaLogDirTopicResult(topic_name=name, partitions=partitions))
+    return response
 
 
 def _move(call: Call, name: str, index: int, directories: LogDirectories, directory: LogDirectory) -> ErrorCode:

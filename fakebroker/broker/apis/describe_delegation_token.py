@@ -46,14 +46,21 @@ def _in_steps(
     described = []
     for token in list(tokens):
         is_wanted = owners is None or any(reader in owners for reader in token.readers)
-        if is_wanted and (token.is_read_by(principal) or may_see(token)):
-            described.append(_described(token, call.version))
+        is_left = tokens.get(token.token_id) is not None  # it may have ended between the steps
+        if is_left and is_wanted and (token.is_read_by(principal) or may_see(token)):
+            if token.token_id not in tokens.described_renewers:
+                tokens.described_renewers[token.token_id] = _described_renewers(token)
+            described.append(_described(token, tokens.described_renewers[token.token_id], call.version))
         if pace.is_over(10 + len(token.renewers)):  # judging one takes as long as showing some renewers
             yield
     return DescribeDelegationTokenResponse(tokens=described)
 
 
-def _described(token: Token, version: int) -> DescribedDelegationToken:
+def _described_renewers(token: Token) -> list[DescribedDelegationTokenRenewer]:
+    return [DescribedDelegationTokenRenewer(principal_type=kind, principal_name=name) for kind, name in token.renewers]
+
+
+def _described(token: Token, renewers: list[DescribedDelegationTokenRenewer], version: int) -> DescribedDelegationToken:
     described = DescribedDelegationToken(
         principal_type=token.owner[0],
         principal_name=token.owner[1],
@@ -62,9 +69,7 @@ def _described(token: Token, version: int) -> DescribedDelegationToken:
         max_timestamp=token.max_ms,
         token_id=token.token_id,
         hmac=token.hmac,
-        renewers=[
-            DescribedDelegationTokenRenewer(principal_type=kind, principal_name=name) for kind, name in token.renewers
-        ],
+        renewers=renewers,
     )
     if version >= _FIRST_WITH_REQUESTER:
         described.token_requester_principal_type, described.token_requester_principal_name = token.requester

@@ -42,6 +42,7 @@ _ROW_COSTS_SEGMENTS = 20
 _OFFSET_BYTES = 8
 
 _RequestRow = tuple[int, int, int, int]  # index, current leader epoch, timestamp, v0's number of offsets
+_Entry = tuple[str, list[_RequestRow]]  # of a topic
 _AnswerRow = tuple[int, int, list[int], int, int, int]  # index, error, v0's offsets, timestamp, offset, leader epoch
 _Lookup = Generator[None, None, _AnswerRow]  # in steps
 
@@ -59,9 +60,9 @@ def _in_steps(call: Call, request: ListOffsetsRequest) -> Steps[ListOffsetsRespo
     entries = [(topic.name, topic.partitions) for topic in request.topics]
     check_isolation_level(call, request.isolation_level)  # all or nothing (LO-10)
     if call.version > 0:
-        counts = Counter((name, row[0]) for name, rows in entries for row in rows)
+        counts = yield from _counted(entries, pace)
     if call.cluster.behaviours.list_offsets_merges_topics:
-        entries = _merged(entries)
+        entries = yield from _merged(entries, pace)
     for name, rows in entries:
         answers: list[_AnswerRow] = []
         response.topics.append(ListOffsetsTopicResponse(name=name, partitions=answers))
@@ -84,13 +85,25 @@ def _in_steps(call: Call, request: ListOffsetsRequest) -> Steps[ListOffsetsRespo
     return response
 
 
-def _merged(entries: list[tuple[str, list[_RequestRow]]]) -> list[tuple[str, list[_RequestRow]]]:
-    """One entry for each topic that has partitions; of rows for the same partition the last (LO-6, LO-27)."""
+def _counted(entries: list[_Entry], pace: Pace) -> Generator[None, None, Counter[tuple[str, int]]]:
+    """How often the request has each partition; in steps."""
+    counts = Counter[tuple[str, int]]()
+    for name, rows in entries:
+        counts.update([(name, row[0]) for row in rows])
+        if pace.is_over(len(rows)):
+            yield
+    return counts
+
+
+def _merged(entries: list[_Entry], pace: Pace) -> Generator[None, None, list[_Entry]]:
+    """One entry for each topic that has partitions; of rows for the same partition the last (LO-6, LO-27); in steps."""
     if len(entries) == 1 and len(entries[0][1]) == 1:
         return entries
     topics: dict[str, dict[int, _RequestRow]] = {}
     for name, rows in entries:
         topics.setdefault(name, {}).update((row[0], row) for row in rows)
+        if pace.is_over(len(rows)):
+            yield
     return [(name, list(rows.values())) for name, rows in topics.items() if rows]
 
 

@@ -96,3 +96,19 @@ def test_whom_one_asks_for_may_also_have_requested_or_renew_a_token() -> None:
     for name, count in (("alice", 1), ("carol", 1), ("dave", 0)):
         owners = [DescribeDelegationTokenOwner(principal_type="User", principal_name=name)]
         assert len(client.ask("DescribeDelegationToken", 3, owners=owners).tokens) == count
+
+
+def test_renewers_are_shown_to_all_by_the_same_entries() -> None:
+    """Forty clients that ask at once would have ten million of their own; of a token that ends nothing is left."""
+    lab = lab_with_tokens()
+    client = logged_in(lab)
+    renewers = [CreatableRenewers(principal_type="User", principal_name="carol")]
+    token = client.ask("CreateDelegationToken", 3, renewers=renewers, max_lifetime_ms=-1)
+    tokens = lab.cluster.credentials.tokens
+
+    client.ask("DescribeDelegationToken", 3, **ASKED)
+    (made,) = tokens.described_renewers.values()
+    client.ask("DescribeDelegationToken", 2, **ASKED)
+    assert tokens.described_renewers[token.token_id] is made
+    assert client.ask("ExpireDelegationToken", 2, hmac=token.hmac, expiry_time_period_ms=-1).error_code == 0
+    assert tokens.described_renewers == {}

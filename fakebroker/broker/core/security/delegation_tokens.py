@@ -7,16 +7,19 @@ milliseconds of the broker's wall reading; `MaxLifetime` and expiry as in TK-2.
 import hmac
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.broker.core.metadata_parts import MetadataEntry, MetadataPart, OnChange, not_kept
 from fakebroker.broker.core.security.principals import Principal
 from fakebroker.broker.core.security.scram import ScramCredential, ScramUser, credential_of
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 
+if TYPE_CHECKING:
+    from fakebroker.protocol.wire.messages.describe_delegation_token import DescribedDelegationTokenRenewer
+
 DEFAULT_PERIOD = -1  # of a maximum or a renewal: what the settings say
 MAX_KEPT_BYTES = 64 << 20  # that all tokens take; MOCK: Kafka has no such bound
-_BYTES_OF_TOKEN, _BYTES_OF_RENEWER = 1_000, 120  # without the names
+_BYTES_OF_TOKEN, _BYTES_OF_RENEWER = 1_000, 220  # without the names
 _HASH = "sha512"
 
 
@@ -71,6 +74,8 @@ class DelegationTokens:
         self._ids: dict[bytes, str] = {}  # by the hashes of their HMACs, so that no time tells how much of one is right
         self._credentials: dict[str, dict[str, ScramCredential]] = {}  # by token and mechanism, of those that were used
         self._kept_bytes = 0
+        # What answers have for a token's renewers, by token: the same for all who ask, as there may be 300,000 of them.
+        self.described_renewers: dict[str, list[DescribedDelegationTokenRenewer]] = {}
 
     def __iter__(self) -> Iterator[Token]:
         return iter(self._tokens.values())
@@ -84,6 +89,7 @@ class DelegationTokens:
         self._tokens = {token.token_id: token for token in tokens}
         self._ids = {_hashed(token.hmac): token.token_id for token in self}
         self._credentials.clear()
+        self.described_renewers.clear()
         self._kept_bytes = sum(token.kept_bytes for token in self)
         self._on_change(MetadataPart.TOKENS)
 
@@ -151,6 +157,7 @@ class DelegationTokens:
         """Have a token no longer; nothing happens if there is none."""
         token = self._tokens.pop(token_id, None)
         self._credentials.pop(token_id, None)
+        self.described_renewers.pop(token_id, None)
         if token is not None:
             del self._ids[_hashed(token.hmac)]
             self._kept_bytes -= token.kept_bytes

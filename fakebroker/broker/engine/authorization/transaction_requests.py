@@ -93,6 +93,8 @@ def show_allowed_topics(
         for state in {id(state): state for state in response.transaction_states}.values():
             if state.error_code != CODES[TRANSACTIONAL_ID]:
                 state.topics = yield from kept(state.topics, is_shown, access.pace)
+            if access.pace.is_over():
+                yield
 
     authorized.finish_with(finish)
 
