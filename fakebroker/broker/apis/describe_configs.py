@@ -5,7 +5,7 @@ v4 flexible.
 Kafka 4 serves v1 on. The documentation is this project's own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.config_resources import (
@@ -59,7 +59,7 @@ def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConf
 
     A resource that is asked for again has the same result: 3,000 of their own took 69 MB, and 1 MB names 200,000.
     """
-    response, pace = DescribeConfigsResponse(), call.pace(CONFIGS_PER_STEP)
+    response, answer, pace = DescribeConfigsResponse(), _Answer(call, request), call.pace(CONFIGS_PER_STEP)
     known: dict[tuple[int, str, tuple[str, ...] | None], DescribeConfigsResult] = {}
     empty_means_all = call.cluster.behaviours.no_config_keys_mean_all
     for entry in _resources(call, request):
@@ -70,7 +70,7 @@ def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConf
                 found = resource(call.node, entry.resource_type, entry.resource_name)
                 found.check_name()
                 described = found.describe()
-                result = _result(call, request, entry, described, keys)
+                result = answer.result(entry, described, keys)
             except KafkaError as error:
                 result = _error_result(entry, error)
             known[entry.resource_type, entry.resource_name, keys] = result
@@ -93,39 +93,53 @@ def _keys(entry: DescribeConfigsResource, *, empty_means_all: bool) -> tuple[str
     return None if keys is None or (empty_means_all and not keys) else tuple(keys)
 
 
-def _result(
-    call: Call,
-    request: DescribeConfigsRequest,
-    entry: DescribeConfigsResource,
-    described: Sequence[ConfigEntry],
-    keys: Sequence[str] | None,
-) -> DescribeConfigsResult:
-    wanted = None if keys is None else frozenset(keys)
-    return DescribeConfigsResult(
-        resource_type=entry.resource_type,
-        resource_name=entry.resource_name,
-        configs=[_config(call, request, each) for each in described if wanted is None or each.setting.name in wanted],
-    )
+class _Answer:
+    """The configs in one answer. Those that are the same are one object: 100,000 groups have some 20 each."""
 
+    def __init__(self, call: Call, request: DescribeConfigsRequest) -> None:
+        self._with_documentation = request.include_documentation
+        self._with_synonyms = request.include_synonyms
+        self._with_default = call.version == 0
+        self._shows_defaults = call.cluster.behaviours.describe_configs_v0_shows_defaults
+        self._made: dict[Hashable, DescribeConfigsResourceResult] = {}
 
-def _config(call: Call, request: DescribeConfigsRequest, each: ConfigEntry) -> DescribeConfigsResourceResult:
-    result = DescribeConfigsResourceResult(
-        name=each.setting.name,
-        value=each.value,
-        read_only=each.is_read_only,
-        config_source=each.source,
-        is_sensitive=each.is_sensitive,
-        config_type=each.setting.type,
-        documentation=each.setting.description if request.include_documentation else None,
-    )
-    if call.version == 0:
-        result.is_default = call.cluster.behaviours.describe_configs_v0_shows_defaults and each.source == Source.DEFAULT
-    if request.include_synonyms:
-        result.synonyms = [
-            DescribeConfigsSynonym(name=synonym.name, value=synonym.value, source=synonym.source)
-            for synonym in each.synonyms
-        ]
-    return result
+    def result(
+        self, entry: DescribeConfigsResource, described: Sequence[ConfigEntry], keys: Sequence[str] | None
+    ) -> DescribeConfigsResult:
+        """The configs of one resource that are asked for; None: all."""
+        wanted = None if keys is None else frozenset(keys)
+        chosen = [each for each in described if wanted is None or each.setting.name in wanted]
+        return DescribeConfigsResult(
+            resource_type=entry.resource_type,
+            resource_name=entry.resource_name,
+            configs=[self._config(entry.resource_type, each) for each in chosen],
+        )
+
+    def _config(self, resource_type: int, each: ConfigEntry) -> DescribeConfigsResourceResult:
+        flags = each.is_read_only, each.is_sensitive
+        key = (resource_type, each.setting.name, each.value, each.source, *flags, *each.synonyms)
+        if key not in self._made:
+            self._made[key] = self._new(each)
+        return self._made[key]
+
+    def _new(self, each: ConfigEntry) -> DescribeConfigsResourceResult:
+        result = DescribeConfigsResourceResult(
+            name=each.setting.name,
+            value=each.value,
+            read_only=each.is_read_only,
+            config_source=each.source,
+            is_sensitive=each.is_sensitive,
+            config_type=each.setting.type,
+            documentation=each.setting.description if self._with_documentation else None,
+        )
+        if self._with_default:
+            result.is_default = self._shows_defaults and each.source == Source.DEFAULT
+        if self._with_synonyms:
+            result.synonyms = [
+                DescribeConfigsSynonym(name=synonym.name, value=synonym.value, source=synonym.source)
+                for synonym in each.synonyms
+            ]
+        return result
 
 
 def _error_result(entry: DescribeConfigsResource, error: KafkaError) -> DescribeConfigsResult:

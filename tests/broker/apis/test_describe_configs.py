@@ -292,11 +292,35 @@ def test_listeners_that_are_not_advertised(ask: Ask) -> None:
     assert configs["fakebroker.request.time.us"].value == "5"  # a recording tells a replay so
 
 
+def calls_of(monkeypatch: pytest.MonkeyPatch, method: str) -> list[object]:
+    """What that method of an answer gives, each time."""
+    given: list[object] = []
+    original = getattr(describe_configs._Answer, method)
+
+    def noted(*args: object) -> object:
+        given.append(original(*args))
+        return given[-1]
+
+    monkeypatch.setattr(describe_configs._Answer, method, noted)
+    return given
+
+
+def test_configs_that_are_the_same_are_made_once(ask: Ask, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frame of 1 MB names 100,000 groups; with 18 configs and their synonyms of its own each, that took 900 MB."""
+    made = calls_of(monkeypatch, "_new")
+    cluster.group_configs["g7"] = {"consumer.session.timeout.ms": "50000"}
+    names = [f"g{number}" for number in range(100)]
+    resources = [DescribeConfigsResource(resource_type=GROUPS, resource_name=name) for name in names]
+    results = ask(cluster, DescribeConfigsRequest(resources=resources, include_synonyms=True), 4).results
+    others = [each.configs for each in results if each.resource_name != "g7"]
+    assert all(each == others[0] for each in others)
+    assert [each.value for each in results[7].configs if each not in others[0]] == ["50000"]
+    assert len(made) == len(others[0]) + 1
+
+
 def test_a_resource_that_is_asked_for_again(ask: Ask, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is answered as often, by one result: a frame of 1 MB has room for 200,000 of them."""
-    made = []
-    make = describe_configs._result
-    monkeypatch.setattr(describe_configs, "_result", lambda *args: made.append(make(*args)) or made[-1])
+    made = calls_of(monkeypatch, "result")
 
     def asked(*keys: str) -> DescribeConfigsResource:
         return DescribeConfigsResource(resource_type=TOPICS, resource_name="t", configuration_keys=list(keys) or None)
