@@ -127,12 +127,12 @@ def _shown(call: Call, partitions: Sequence[Partition]) -> tuple[object, ...]:
 def _error_of(version: int, request: MetadataRequest) -> ErrorCode | None:
     """Why a request fails as a whole, if it does (MD-3).
 
-    INVALID_REQUEST for ids before v12, UNKNOWN_SERVER_ERROR for an entry with neither name nor id.
+    INVALID_REQUEST for ids before v12, UNKNOWN_SERVER_ERROR for an entry without a name where no entry has an id.
     """
     topics = request.topics or []
     if version < 12 and any(topic.topic_id != ZERO_UUID or topic.name is None for topic in topics):
         return ErrorCode.INVALID_REQUEST
-    if any(topic.topic_id == ZERO_UUID and topic.name is None for topic in topics):
+    if any(topic.name is None for topic in topics) and all(topic.topic_id == ZERO_UUID for topic in topics):
         return ErrorCode.UNKNOWN_SERVER_ERROR
     return None
 

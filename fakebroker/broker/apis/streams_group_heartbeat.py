@@ -5,7 +5,7 @@ Internal topics that the application needs and that do not exist are created by 
 MOCK: they are created at once; in Kafka they come to exist a little later.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 
 from fakebroker.broker.apis.call import Call
@@ -24,6 +24,7 @@ from fakebroker.broker.core.groups.streams.topology import Topology, in_hash_ord
 from fakebroker.broker.core.topic_rules import check_name, check_total
 from fakebroker.broker.core.topics import INTERNAL_TOPICS
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import AT_ONCE, Pace, finished, kept
 from fakebroker.protocol.records import streams_group_schema as stored
 from fakebroker.protocol.wire.messages import streams_group_heartbeat as wire
 from fakebroker.protocol.wire.messages.streams_group_heartbeat import (
@@ -61,7 +62,7 @@ def _answer(
         _check_is_served(call)
         _check_size(request.topology)
         _check_tasks(request)
-        _check_topic_names(request)
+        finished(_check_topic_names(request.topology, AT_ONCE))
         _check_supported(request)
         _check_fields(request)
         shard = call.shard(request.group_id)
@@ -111,13 +112,19 @@ def _parts_of(subtopology: wire.Subtopology) -> int:
     return 1 + len(subtopology.copartition_groups) + sum(map(len, listed))
 
 
-def _check_topic_names(request: StreamsGroupHeartbeatRequest) -> None:
-    """Raises KafkaError STREAMS_INVALID_TOPOLOGY for topics that no application can have (STH-1)."""
-    names = list(dict.fromkeys(_names_in(request.topology)))
+def check_before_rights(call: Call, request: StreamsGroupHeartbeatRequest, pace: Pace) -> Generator[None, None, None]:
+    """What Kafka finds wrong with a request before it looks at rights on topics; in steps. Raises KafkaError."""
+    _check_is_served(call)
+    yield from _check_topic_names(request.topology, pace)
+
+
+def _check_topic_names(topology: wire.Topology | None, pace: Pace) -> Generator[None, None, None]:
+    """Raises KafkaError STREAMS_INVALID_TOPOLOGY for topics that no application can have (STH-1); in steps."""
+    names = dict.fromkeys(_names_in(topology))
     internal = [name for name in names if name in INTERNAL_TOPICS]
     if internal:
         raise _invalid_topology(f"an application cannot use Kafka's internal topics: {', '.join(internal)}")
-    invalid = [name for name in names if not _is_valid(name)]
+    invalid = yield from kept(names, lambda name: not _is_valid(name), pace)
     if invalid:
         raise _invalid_topology(f"invalid topic names: {', '.join(invalid)}")
 

@@ -154,9 +154,11 @@ def test_ids_too_early(ask: Ask, cluster: Cluster, version: int) -> None:
 
 @pytest.mark.rules("MD-3")
 def test_neither_name_nor_id(ask: Ask, cluster: Cluster) -> None:
-    """A null name with a zero id fails the request with -1, in v13 also at the top."""
+    """A null name with a zero id fails the request with -1, in v13 also at the top, if no other entry has an id."""
     assert codes(ask(cluster, named(None), 12)) == {"": ErrorCode.UNKNOWN_SERVER_ERROR}
     assert ask(cluster, named(None), 13).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    beside = [MetadataRequestTopic(topic_id=b"\x01" * 16, name=None), MetadataRequestTopic(name=None)]
+    assert codes(ask(cluster, MetadataRequest(topics=beside), 13)) == {None: ErrorCode.UNKNOWN_TOPIC_ID}
 
 
 @pytest.mark.rules("MD-5", "CLU-22", "CLU-23")

@@ -381,6 +381,11 @@ def subscribe_allowed(authorized: "ShareGroupHeartbeat") -> Generator[None, None
 def run_allowed_topology(authorized: "StreamsGroupHeartbeat") -> Generator[None, None, None]:
     """Heartbeats of streams groups: DESCRIBE on each topic of the topology; internal topics are made with CREATE."""
     access = authorized.access
+    try:
+        yield from streams_group_heartbeat.check_before_rights(authorized.call, authorized.request, access.pace)
+    except KafkaError as error:
+        authorized.answer_at_once(error_code=error.code, error_message=error.message)
+        return
     if not (yield from _may_describe_all(access, _topics_in(authorized.request.topology))):
         yield from authorized.refuse(TOPIC)
         return

@@ -65,11 +65,9 @@ def _refuse_named(authorized: "Metadata") -> Generator[None, None, None]:
     """Take out of the request what its client may not see or make."""
     wanted, topics = authorized.request.topics or [], authorized.call.cluster.topics
     access = authorized.access
-    if any(entry.name is None and entry.topic_id == ZERO_UUID for entry in wanted):
-        return  # refused as a whole by the handler
     by_id = any(entry.topic_id != ZERO_UUID for entry in wanted)
-    if by_id and authorized.route.version < 12:
-        return
+    if authorized.route.version < 12 if by_id else any(entry.name is None for entry in wanted):
+        return  # refused as a whole by the handler
     # Names beside ids are not looked at: what is left by id never becomes a request by name (seen on 4.3.1).
     asked = [entry for entry in wanted if entry.topic_id != ZERO_UUID] if by_id else wanted
 

@@ -53,6 +53,26 @@ def test_a_member_of_a_share_group_has_an_id(member_id: str) -> None:
     assert asked(heartbeat, 1, group, MemberId="m", **fields).error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
+@pytest.mark.rules("STH-1")
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("bad name!", ErrorCode.STREAMS_INVALID_TOPOLOGY),
+        ("", ErrorCode.STREAMS_INVALID_TOPOLOGY),
+        ("__consumer_offsets", ErrorCode.STREAMS_INVALID_TOPOLOGY),
+        ("t", ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+    ],
+)
+def test_topics_that_no_application_can_have(name: str, code: ErrorCode) -> None:
+    """The right on the group comes first, those on topics later."""
+    subtopology = {"SubtopologyId": "0", "SourceTopics": [name], "CopartitionGroups": []}
+    subtopology |= {f"{kind}Topics": [] for kind in ("StateChangelog", "RepartitionSink", "RepartitionSource")}
+    fields = {"GroupId": "g", "MemberId": "m", "Topology": {"Epoch": 0, "Subtopologies": [subtopology]}}
+    group = ("READ", "GROUP", "g")
+    assert asked("StreamsGroupHeartbeat", 0, group, **fields).error_code == code
+    assert asked("StreamsGroupHeartbeat", 0, **fields).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+
 @pytest.mark.rules("OD-2")
 @pytest.mark.parametrize("topics", [["t"], ["t", "u"], ["u"], []])
 def test_offsets_of_a_group_that_is_not_there(topics: list[str]) -> None:
