@@ -38,12 +38,17 @@ def calls_of(work: Callable[[], object]) -> int:
     return count
 
 
-def operations_of(work: Callable[[], object]) -> int:
-    """How many operations of the interpreter something makes: a loop without calls counts, too."""
+def operations_of(work: Callable[[], object], counts: Callable[[FrameType], bool] = lambda _frame: True) -> int:
+    """How many operations of the interpreter something makes: a loop without calls counts, too.
+
+    `counts` says of which functions.
+    """
     count = 0
 
     def note(frame: FrameType, event: str, _argument: object) -> Any:
         nonlocal count
+        if event == "call" and not counts(frame):
+            return None
         count += event == "opcode"
         frame.f_trace_opcodes = True
         return note
