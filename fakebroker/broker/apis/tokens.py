@@ -6,7 +6,11 @@ from fakebroker.broker.core.security.principals import ANONYMOUS
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 
 _SECRET_KEY = "delegation.token.secret.key"
-_TIMES = ("max.lifetime", "expiry.time", "expiry.check.interval")
+_TIMES = (
+    "delegation.token.max.lifetime.ms",
+    "delegation.token.expiry.time.ms",
+    "delegation.token.expiry.check.interval.ms",
+)
 
 
 def check_requester(call: Call) -> None:
@@ -26,4 +30,4 @@ def secret_key(call: Call) -> str:
 def limits(call: Call) -> Limits:
     """How long tokens live."""
     settings = call.node.settings
-    return Limits(*[settings.get_int(f"delegation.token.{name}.ms") for name in _TIMES])
+    return Limits(*[settings.get_int(name) for name in _TIMES])

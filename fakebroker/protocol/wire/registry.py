@@ -173,6 +173,8 @@ _NEWEST_WITH_RETENTION = {ApiKey.OFFSET_COMMIT: 4}
 _FIRST_STRICT: dict[int, int] = {ApiKey.CREATE_TOPICS: 6, ApiKey.DELETE_TOPICS: 5, ApiKey.CREATE_PARTITIONS: 3}
 # The first versions in which a client can have no topics created by asking for them.
 _FIRST_WITHOUT_CREATION = {ApiKey.METADATA: 4}
+# The first versions that name topics by their ids alone (KIP-516, KIP-848).
+_FIRST_BY_ID = {ApiKey.PRODUCE: 13, ApiKey.OFFSET_COMMIT: 10, ApiKey.OFFSET_FETCH: 10}
 # The first versions that members of groups without a leader speak (KIP-848).
 _FIRST_OF_MODERN_GROUPS = {ApiKey.OFFSET_COMMIT: 9}
 
@@ -210,6 +212,11 @@ def first_strict(key: int) -> int:
 def first_without_creation(key: ApiKey) -> int:
     """The first version that need not create the topics that it names. Raises KeyError for an API that creates none."""
     return _FIRST_WITHOUT_CREATION[key]
+
+
+def names_by_id(key: int, version: int) -> bool:
+    """Whether topics are named by their ids alone in that version of an API, though older ones had names."""
+    return key in _FIRST_BY_ID and version >= _FIRST_BY_ID[ApiKey(key)]
 
 
 def first_of_modern_groups(key: ApiKey) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Hashable, Iterable
 from copy import copy
-from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.engine.authorization.access import Access
@@ -15,6 +15,7 @@ from fakebroker.protocol.schema import ZERO_UUID, Message, Struct
 from fakebroker.protocol.schema.entities import Entry
 from fakebroker.protocol.schema.message import made, with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
+from fakebroker.protocol.wire.registry import names_by_id
 
 if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call
@@ -46,7 +47,6 @@ REFUSED_TEXTS = {  # the same in words, in answers that have a message
     ResourceType.TRANSACTIONAL_ID: "Transactional Id authorization failed.",
 }
 _NAMES = ("name", "topic", "group_id")  # what entries call the resource that they are about
-_FIRST_BY_ID: Final = {"OffsetCommit": 10, "OffsetFetch": 10, "Produce": 13}  # versions that name topics by id alone
 REPEATED_TOPIC = "Duplicate topic name."
 # The APIs that answer a refused entry once, however often the request has it (seen on 4.3.1); others as often.
 ANSWERED_ONCE = frozenset(
@@ -102,7 +102,7 @@ class AuthorizedRequest(Generic[Asked, Answered]):
     @property
     def is_by_id(self) -> bool:
         """Whether its version names topics by their ids alone."""
-        return self.route.version >= _FIRST_BY_ID.get(self.route.name, self.route.version + 1)
+        return names_by_id(self.route.api_key, self.route.version)
 
     def change(self, **fields: object) -> None:
         """Let the handler have other values in these fields of the request."""

@@ -102,7 +102,7 @@ _NOT_ASKED = -2147483648
 _REFUSED_TOPIC = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 _KEYS = {GROUP_KEY: GROUP, TRANSACTION_KEY: ResourceType.TRANSACTIONAL_ID}
 _REFUSED_ROW = (-1, -1, "", _REFUSED_TOPIC)  # of a partition in OffsetFetch, behind its index
-_FIRST_WITH_GROUPS, _FIRST_BY_ID = 8, 10  # of OffsetFetch
+_FIRST_WITH_GROUPS = 8  # of OffsetFetch
 
 
 def check_protocol(authorized: "SyncGroup") -> None:
@@ -230,7 +230,7 @@ def fetch_allowed_offsets(authorized: "OffsetFetch") -> Generator[None, None, No
         yield from _fetch_of_one_group(authorized)
         return
     access = authorized.access
-    if authorized.route.version >= _FIRST_BY_ID:
+    if authorized.is_by_id:
         authorized.handle = partial(
             offset_fetch.handle, may_describe=lambda topic: access.may(Operation.DESCRIBE, TOPIC, topic.name)
         )

@@ -128,7 +128,7 @@ def test_topics_that_no_name_or_id_stands_for() -> None:
 
 @pytest.mark.parametrize("replica_id", [0, 1, 2**31 - 1])
 def test_who_fetches_as_a_broker_without_the_right_reads_nothing(replica_id: int) -> None:
-    """All is refused alike, what there is and what there is not: no id is told by it."""
+    """All is refused alike, what there is and what there is not: the answer says nothing about ids."""
     lab = guarded_lab()
     allow(lab, "ALL")
     topic = lab.cluster.topics.get("t")
