@@ -26,7 +26,7 @@ def _hash_of(topic: "Topic", racks: Mapping[int, str]) -> int:
     if not racks:
         return _hash_without_racks(topic.name, topic.id, len(topic.partitions))
     replicas = hash(tuple([tuple(partition.replicas) for partition in topic.partitions]))
-    goes_by = topic.name, topic.id, replicas, *racks.items()
+    goes_by = topic.name, topic.id, replicas, hash(tuple(racks.items()))
     known = _WITH_RACKS.get(goes_by)
     if known is None:
         of_partitions = [
@@ -41,7 +41,7 @@ def _hash_of(topic: "Topic", racks: Mapping[int, str]) -> int:
 # Each join of a member asks for those of all topics that the group reads, in order: where there are more topics than
 # places, none is found again.
 _MOST_KNOWN: Final = 1 << 16
-_WITH_RACKS: dict[tuple[object, ...], int] = {}  # by what they go by; of the replicas only a hash, as they may be many
+_WITH_RACKS: dict[tuple[object, ...], int] = {}  # by what they go by; of replicas and racks only hashes: they are many
 
 
 @lru_cache(maxsize=_MOST_KNOWN)
