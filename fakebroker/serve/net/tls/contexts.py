@@ -26,6 +26,7 @@ from fakebroker.serve.net.tls.words import OWN_NOT_ACCEPTED
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _VERIFY = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
 _NO_CHECK_TIME = ssl.VerifyFlags(0x200000)  # X509_V_FLAG_NO_CHECK_TIME, which has no name in Python
+_POLICY_CHECK = ssl.VerifyFlags(0x80)  # X509_V_FLAG_POLICY_CHECK, too: a certificate may ask for policies in others
 _CRL_BEGIN = "-----BEGIN X509 CRL"
 
 
@@ -179,6 +180,8 @@ def _load_truststore(context: ssl.SSLContext, store: Store) -> None:
             context.load_verify_locations(path)
     except ssl.SSLError as error:
         raise store.wrong(f"its certificates cannot be used: {error.reason or error}") from None
+    # In Java each certificate of a truststore is trusted, whoever has signed it.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _POLICY_CHECK
     if _CRL_BEGIN in pem:
         context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
 

@@ -43,6 +43,19 @@ def test_pem_in_the_settings_themselves() -> None:
     assert served(config) == ["User:CN=alice"]
 
 
+def test_a_truststore_need_not_have_the_root() -> None:
+    """In Java each certificate in it is trusted, be it an intermediate authority's or a client's own."""
+    other, another = (stranger().issue_client(name) for name in ("bob", "carol"))
+    config = authority().broker_config() | {"ssl.client.auth": "required"}
+    config = {name: value for name, value in config.items() if not name.startswith("ssl.truststore")}
+    config |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": other.file.read_text()}
+    with FakeBroker(listen=LISTEN, config=config) as broker:
+        assert asked(address_of(broker), client_context(other))
+        with pytest.raises(ssl.SSLError, match="unknown ca"):
+            asked(address_of(broker), client_context(another))
+        assert principals(broker) == ["User:CN=bob"]
+
+
 def test_pkcs12() -> None:
     """What Java makes; the type need not be said, as in Java, which reads it as the JKS that is the default."""
     good = authority().issue()
