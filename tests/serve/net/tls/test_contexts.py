@@ -56,6 +56,16 @@ def test_a_truststore_need_not_have_the_root() -> None:
         assert principals(broker) == ["User:CN=bob"]
 
 
+def test_keys_are_exchanged_on_one_curve() -> None:
+    """A hello of a KB that asks for a finite field of 8,192 bits would take 170 ms, before any login."""
+    with FakeBroker(listen=LISTEN, config=authority().broker_config()) as broker:
+        context = client_context()
+        context.set_ecdh_curve("secp384r1")
+        with pytest.raises(ssl.SSLError, match="handshake failure"):
+            asked(address_of(broker), context)
+        assert asked(address_of(broker), client_context())
+
+
 def test_pkcs12() -> None:
     """What Java makes; the type need not be said, as in Java, which reads it as the JKS that is the default."""
     good = authority().issue()
