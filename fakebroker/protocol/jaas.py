@@ -11,8 +11,8 @@ def _quoted(quote: str, name: str) -> str:
 
 
 _DOUBLE, _SINGLE = _quoted('"', "double"), _quoted("'", "single")
-# Whatever comes, something is taken and nothing is tried twice: a client may set a text of a megabyte, which is read at
-# each login.
+# Whatever comes, something is taken and nothing is tried twice: a client may set a text of 32 KB, which is read at each
+# login.
 _TOKEN = re.compile(
     r"/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|/[^\r\n]*+"  # remarks
     rf"|{_DOUBLE}|{_SINGLE}|(?P<sign>[=;])|(?P<word>[^{_BLANK}=;/\"']++)"
@@ -24,7 +24,7 @@ _CONTROLS = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
 def jaas_options(config: str) -> dict[str, str]:
     """The options by name: `username="alice" password="secret"`.
 
-    Of a text that Kafka refuses there are those that can be read.
+    A text that Kafka refuses gives the options that can be read.
     """
     found = dict[str, str]()
     last: str | None = None  # the text before, which is a name if "=" comes next

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.apis.tokens import check_requester, limits, secret_key
-from fakebroker.broker.core.security.principals import USER, Principal
+from fakebroker.broker.core.security.principals import ANONYMOUS, USER, Principal
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.schema.runtime import MAX_STRING_BYTES
 from fakebroker.protocol.wire.messages.create_delegation_token import (
@@ -27,12 +27,27 @@ def handle(call: Call, request: CreateDelegationTokenRequest, *, may_own: bool =
 
     An owner other than the requester is KIP-373's. `may_own`: the requester has the right that this needs.
     """
-    requester = call.connection.principal
-    owner = requester
+    owner = requester = call.connection.principal
     if call.version >= _FIRST_WITH_OWNER and request.owner_principal_name:
-        if request.owner_principal_type is None:
-            return CreateDelegationTokenResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+        if request.owner_principal_type is None:  # Kafka fails, and its answer names neither of the two
+            failed = _without_token(call, ANONYMOUS, ANONYMOUS)
+            failed.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
+            return failed
         owner = Principal(request.owner_principal_name, request.owner_principal_type)
+    response = _without_token(call, owner, requester)
+    try:
+        check_requester(call)
+        if not may_own:
+            raise KafkaError(ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED)
+        _check_renewers(request.renewers)
+        _check_lengths(owner, requester, *(Principal(each.principal_name) for each in request.renewers))
+        _create(call, request, owner, response)
+    except KafkaError as error:
+        response.error_code = error.code
+    return response
+
+
+def _without_token(call: Call, owner: Principal, requester: Principal) -> CreateDelegationTokenResponse:
     response = CreateDelegationTokenResponse(
         principal_type=owner.type,
         principal_name=owner.name,
@@ -43,15 +58,6 @@ def handle(call: Call, request: CreateDelegationTokenRequest, *, may_own: bool =
     if call.version >= _FIRST_WITH_OWNER:
         response.token_requester_principal_type = requester.type
         response.token_requester_principal_name = requester.name
-    try:
-        check_requester(call)
-        if not may_own:
-            raise KafkaError(ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED)
-        _check_renewers(request.renewers)
-        _check_lengths(owner, requester, *(Principal(each.principal_name) for each in request.renewers))
-        _create(call, request, owner, response)
-    except KafkaError as error:
-        response.error_code = error.code
     return response
 
 

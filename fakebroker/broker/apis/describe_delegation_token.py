@@ -44,13 +44,13 @@ def _in_steps(
     tokens, principal = call.cluster.credentials.tokens, call.connection.principal
     tokens.forget_expired(call.now.wall_ms - limits(call).expired_kept_ms)
     described = []
-    for token in list(tokens):
+    for token_id in [token.token_id for token in tokens]:
+        token = tokens.get(token_id)
+        if token is None:  # it has ended between the steps
+            continue
         is_wanted = owners is None or any(reader in owners for reader in token.readers)
-        is_left = tokens.get(token.token_id) is not None  # it may have ended between the steps
-        if is_left and is_wanted and (token.is_read_by(principal) or may_see(token)):
-            if token.token_id not in tokens.described_renewers:
-                tokens.described_renewers[token.token_id] = _described_renewers(token)
-            described.append(_described(token, tokens.described_renewers[token.token_id], call.version))
+        if is_wanted and (token.is_read_by(principal) or may_see(token)):
+            described.append(_described(token, tokens.described_renewers(token, _described_renewers), call.version))
         if pace.is_over(10 + len(token.renewers)):  # judging one takes as long as showing some renewers
             yield
     return DescribeDelegationTokenResponse(tokens=described)

@@ -31,7 +31,7 @@ def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopic
 def _in_steps(call: Call, request: DescribeTopicPartitionsRequest) -> Steps[DescribeTopicPartitionsResponse]:
     cursor, pace = request.cursor, call.pace(PARTITIONS_PER_STEP)
     if request.topics:
-        names = yield from sorted_names(request.topics, pace)
+        names = yield from names_in_order(request.topics, pace)
     else:
         names = call.cluster.topics.sorted_names()
     if cursor is not None:
@@ -45,7 +45,7 @@ def _in_steps(call: Call, request: DescribeTopicPartitionsRequest) -> Steps[Desc
     return (yield from _described_in_steps(call, names, cursor, left, pace))
 
 
-def sorted_names(topics: Sequence[TopicRequest], pace: Pace) -> Generator[None, None, list[str]]:
+def names_in_order(topics: Sequence[TopicRequest], pace: Pace) -> Generator[None, None, list[str]]:
     """The names of topics in their order, each once; in steps: to sort half a million takes a second."""
     known, runs = set[str](), list[list[str]]()
     for at in range(0, len(topics), NAMES_PER_RUN):

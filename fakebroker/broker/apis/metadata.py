@@ -53,7 +53,7 @@ def handle(
 
     `may_create` says which of them the client may make, `is_shown` which it sees when it asks for all (AU-4).
     """
-    code = _error_of(call.version, request)
+    code = error_of(call.version, request)
     if code is not None:
         return call.work(_refused_in_steps(call, request, code))
     return call.work(_in_steps(call, request, may_create, is_shown))
@@ -124,7 +124,7 @@ def _shown(call: Call, partitions: Sequence[Partition]) -> tuple[object, ...]:
     return cluster.topics.changes, cluster.cluster_id, cluster.controller_id, brokers, leaders
 
 
-def _error_of(version: int, request: MetadataRequest) -> ErrorCode | None:
+def error_of(version: int, request: MetadataRequest) -> ErrorCode | None:
     """Why a request fails as a whole, if it does (MD-3).
 
     INVALID_REQUEST for ids before v12, UNKNOWN_SERVER_ERROR for an entry without a name where no entry has an id.

@@ -1,16 +1,11 @@
 """What the APIs of delegation tokens have in common: who may ask, and the settings (TK-1)."""
 
 from fakebroker.broker.apis.call import Call
-from fakebroker.broker.core.security.delegation_tokens import Limits
+from fakebroker.broker.core.security.delegation_tokens import LIMITS, Limits
 from fakebroker.broker.core.security.principals import ANONYMOUS
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 
 _SECRET_KEY = "delegation.token.secret.key"
-_TIMES = (
-    "delegation.token.max.lifetime.ms",
-    "delegation.token.expiry.time.ms",
-    "delegation.token.expiry.check.interval.ms",
-)
 
 
 def check_requester(call: Call) -> None:
@@ -30,4 +25,4 @@ def secret_key(call: Call) -> str:
 def limits(call: Call) -> Limits:
     """How long tokens live."""
     settings = call.node.settings
-    return Limits(*[settings.get_int(name) for name in _TIMES])
+    return Limits(*[settings.get_int(name) for name in LIMITS])

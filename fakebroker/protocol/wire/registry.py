@@ -153,6 +153,7 @@ _NEWEST_BY_NAME: dict[int, int] = {
     ApiKey.OFFSET_FETCH: 9,
     ApiKey.DELETE_TOPICS: 5,
 }
+_NAMES_BESIDE_IDS = frozenset({ApiKey.METADATA, ApiKey.DELETE_TOPICS})  # in the versions after those
 # The last versions that are about one group, key, member or transaction; those after them have lists of these.
 _NEWEST_FOR_ONE = {
     ApiKey.OFFSET_FETCH: 7,
@@ -173,8 +174,6 @@ _NEWEST_WITH_RETENTION = {ApiKey.OFFSET_COMMIT: 4}
 _FIRST_STRICT: dict[int, int] = {ApiKey.CREATE_TOPICS: 6, ApiKey.DELETE_TOPICS: 5, ApiKey.CREATE_PARTITIONS: 3}
 # The first versions in which a client can have no topics created by asking for them.
 _FIRST_WITHOUT_CREATION = {ApiKey.METADATA: 4}
-# The first versions that name topics by their ids alone (KIP-516, KIP-848).
-_FIRST_BY_ID = {ApiKey.PRODUCE: 13, ApiKey.OFFSET_COMMIT: 10, ApiKey.OFFSET_FETCH: 10}
 # The first versions that members of groups without a leader speak (KIP-848).
 _FIRST_OF_MODERN_GROUPS = {ApiKey.OFFSET_COMMIT: 9}
 
@@ -215,8 +214,8 @@ def first_without_creation(key: ApiKey) -> int:
 
 
 def names_by_id(key: int, version: int) -> bool:
-    """Whether topics are named by their ids alone in that version of an API, though older ones had names."""
-    return key in _FIRST_BY_ID and version >= _FIRST_BY_ID[ApiKey(key)]
+    """Whether that version of an API names topics by their ids alone, where older ones have names."""
+    return key not in _NAMES_BESIDE_IDS and version > newest_by_name(key)
 
 
 def first_of_modern_groups(key: ApiKey) -> int:

@@ -30,18 +30,19 @@ MAX_BYTES = 1 << 20
 
 
 def read(url: str) -> bytes | Exception:
-    """What a URL of a file or a web server gives, or what was wrong: OSError or ValueError. Proxies are not used."""
+    """What a URL of a file or a web server gives, or an OSError that says what was wrong. Proxies are not used."""
     deadline = _Deadline(LONGEST_S)
     found: bytes | Exception
     try:
         found = _read(url, deadline)
+    # The errors themselves have tracebacks, with all that was open: this frame would keep that in a cycle.
     except HTTPError as error:
         error.close()  # it has the answer, and so the connection
-        found = OSError(f"{url}: {error}")
+        found = OSError(str(error))
     except (OSError, ValueError) as error:
-        found = error.with_traceback(None)  # which has all that was open: this frame would keep it in a cycle
+        found = OSError(str(error))
     except HTTPException as error:
-        found = OSError(f"{url}: {error!r}")
+        found = OSError(repr(error))
     return TimeoutError(f"{url} was not read within {LONGEST_S:g} s") if deadline.is_over else found
 
 
@@ -112,7 +113,7 @@ class _Deadline:
 
 
 class _Answer(HTTPResponse):
-    """An answer of which no more is read than may come: of a redirect all is asked for."""
+    """A response that never reads more than may come: urllib reads the whole body of a redirect."""
 
     def read(self, amt: int | None = None) -> bytes:
         return super().read(MAX_BYTES + 1 if amt is None else amt)

@@ -75,14 +75,13 @@ class UsersHandle(Handle):
 
 
 def _create(cluster: Cluster, now: Instant, owner: str, renewers: Sequence[str], max_lifetime_ms: int) -> str:
-    from fakebroker.broker.core.security.delegation_tokens import Limits
+    from fakebroker.broker.core.security.delegation_tokens import LIMITS, Limits
     from fakebroker.broker.core.security.principals import USER, Principal
 
     settings = cluster.settings
     if settings.is_null(_SECRET_KEY):
         raise KafkaError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED, f"delegation tokens need the setting {_SECRET_KEY}")
-    names = ("delegation.token.max.lifetime.ms", "delegation.token.expiry.time.ms")
-    limits = Limits(*[settings.get_int(name) for name in names])
+    limits = Limits(*[settings.get_int(name) for name in LIMITS])
     token = cluster.credentials.tokens.create(
         cluster.new_base64_id(),
         settings.get_str(_SECRET_KEY),

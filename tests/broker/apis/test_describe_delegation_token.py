@@ -107,8 +107,8 @@ def test_renewers_are_shown_to_all_by_the_same_entries() -> None:
     tokens = lab.cluster.credentials.tokens
 
     client.ask("DescribeDelegationToken", 3, **ASKED)
-    (made,) = tokens.described_renewers.values()
+    (made,) = tokens._described_renewers.values()
     client.ask("DescribeDelegationToken", 2, **ASKED)
-    assert tokens.described_renewers[token.token_id] is made
+    assert tokens._described_renewers[token.token_id] is made
     assert client.ask("ExpireDelegationToken", 2, hmac=token.hmac, expiry_time_period_ms=-1).error_code == 0
-    assert tokens.described_renewers == {}
+    assert tokens._described_renewers == {}

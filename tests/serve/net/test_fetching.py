@@ -62,7 +62,7 @@ def answering(answer: bytes) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (b"HTTP/1.1 500 Broken\r\n\r\n", "/keys: HTTP Error 500: Broken"),
+        (b"HTTP/1.1 500 Broken\r\n\r\n", "HTTP Error 500: Broken"),
         (b"HTTP/1.1 302 Found\r\nLocation: ftp://127.0.0.1/x\r\n\r\n", "unknown url type: ftp"),
         (b"HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n", "not allowed"),
         (b"HTTP/1.1 302 Found\r\nLocation: /keys\r\n\r\n", "infinite loop"),

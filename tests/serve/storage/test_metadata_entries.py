@@ -46,7 +46,7 @@ def _scram(cluster: Cluster, n: int, wanted: bool) -> None:
 
 
 def _token(cluster: Cluster, n: int, wanted: bool) -> None:
-    tokens, limits = cluster.credentials.tokens, Limits(1_000_000, 1000 + n)
+    tokens, limits = cluster.credentials.tokens, Limits(1_000_000, 1000 + n, 0)
     if wanted:
         tokens.create(f"token{n}", "secret", ALICE, ALICE, [("User", "bob")], -1, limits, 1000)
     else:
@@ -127,7 +127,7 @@ def test_a_change_that_no_record_can_hold_keeps_no_other_from_the_log(
 
     def turn() -> None:
         _quota(life.cluster, 1, True)
-        tokens.create("long", "secret", Principal("x" * 40_000), ALICE, [], -1, Limits(1_000_000, 1000), 1000)
+        tokens.create("long", "secret", Principal("x" * 40_000), ALICE, [], -1, Limits(1_000_000, 1000, 0), 1000)
         _token(life.cluster, 2, True)
         life.cluster.topics.create("beside")
 

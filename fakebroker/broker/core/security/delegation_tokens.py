@@ -6,18 +6,21 @@ milliseconds of the broker's wall reading; `MaxLifetime` and expiry as in TK-2.
 
 import hmac
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
 from fakebroker.broker.core.metadata_parts import MetadataEntry, MetadataPart, OnChange, not_kept
 from fakebroker.broker.core.security.principals import Principal
 from fakebroker.broker.core.security.scram import ScramCredential, ScramUser, credential_of
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 
-if TYPE_CHECKING:
-    from fakebroker.protocol.wire.messages.describe_delegation_token import DescribedDelegationTokenRenewer
+T = TypeVar("T")
 
-DEFAULT_PERIOD = -1  # of a maximum or a renewal: what the settings say
+LIMITS = (
+    "delegation.token.max.lifetime.ms",
+    "delegation.token.expiry.time.ms",
+    "delegation.token.expiry.check.interval.ms",
+)
 MAX_KEPT_BYTES = 64 << 20  # that all tokens take; MOCK: Kafka has no such bound
 _BYTES_OF_TOKEN, _BYTES_OF_RENEWER = 1_000, 220  # without the names
 _HASH = "sha512"
@@ -55,15 +58,15 @@ class Token(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """The settings of tokens, in milliseconds."""
+    """The settings of tokens, in milliseconds, as `LIMITS` names them."""
 
     max_lifetime_ms: int
     expiry_time_ms: int
-    expired_kept_ms: int = 3_600_000  # how long an expired one is told from one that was never there
+    expired_kept_ms: int  # how long an expired token is still known
 
 
 class DelegationTokens:
-    """The tokens of a cluster by their ids, those of late that have expired among them: nobody logs in with one.
+    """The tokens of a cluster by their ids, including those that expired recently, with which nobody can log in.
 
     MOCK: Kafka looks for them every `delegation.token.expiry.check.interval.ms`; here each is known for that time.
     """
@@ -74,8 +77,7 @@ class DelegationTokens:
         self._ids: dict[bytes, str] = {}  # by the hashes of their HMACs, so that no time tells how much of one is right
         self._credentials: dict[str, dict[str, ScramCredential]] = {}  # by token and mechanism, of those that were used
         self._kept_bytes = 0
-        # What answers have for a token's renewers, by token: the same for all who ask, as there may be 300,000 of them.
-        self.described_renewers: dict[str, list[DescribedDelegationTokenRenewer]] = {}
+        self._described_renewers: dict[str, list[Any]] = {}  # by token, of those that were described
 
     def __iter__(self) -> Iterator[Token]:
         return iter(self._tokens.values())
@@ -89,7 +91,7 @@ class DelegationTokens:
         self._tokens = {token.token_id: token for token in tokens}
         self._ids = {_hashed(token.hmac): token.token_id for token in self}
         self._credentials.clear()
-        self.described_renewers.clear()
+        self._described_renewers.clear()
         self._kept_bytes = sum(token.kept_bytes for token in self)
         self._on_change(MetadataPart.TOKENS)
 
@@ -124,6 +126,15 @@ class DelegationTokens:
         self._kept_bytes += token.kept_bytes
         return token
 
+    def described_renewers(self, token: Token, describe: Callable[[Token], list[T]]) -> list[T]:
+        """What answers have for the renewers of a token: the same list for all who ask, which nobody changes.
+
+        All tokens may have 300,000 renewers together, and many clients may ask at once.
+        """
+        if token.token_id not in self._described_renewers:
+            self._described_renewers[token.token_id] = describe(token)
+        return self._described_renewers[token.token_id]
+
     def renew(self, digest: bytes, principal: Principal, period_ms: int, limits: Limits, now_ms: int) -> int:
         """Let a token live on; returns until when. Raises KafkaError (TK-3)."""
         token = self._managed(digest, principal, limits, now_ms)
@@ -157,7 +168,7 @@ class DelegationTokens:
         """Have a token no longer; nothing happens if there is none."""
         token = self._tokens.pop(token_id, None)
         self._credentials.pop(token_id, None)
-        self.described_renewers.pop(token_id, None)
+        self._described_renewers.pop(token_id, None)
         if token is not None:
             del self._ids[_hashed(token.hmac)]
             self._kept_bytes -= token.kept_bytes

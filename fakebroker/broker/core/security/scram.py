@@ -26,7 +26,7 @@ _NONCE = r"[\x21-\x2b\x2d-\x7e]++"
 _VALUE = r"[\x01-\x2b\x2d-\x7f]++"
 _BASE64 = r"[A-Za-z0-9+/]*+={0,2}+"
 _EXTENSION = rf"[A-Za-z]++={_VALUE}"
-# What is `bare` is signed. Kafka puts it together anew, without "m" and the last message's extensions (RFC 5802: with).
+# The group `bare` is what is signed. Unlike RFC 5802, Kafka leaves out "m" and the extensions of the last message.
 _CLIENT_FIRST = re.compile(
     rf"n,(?:a=(?P<authorization_id>{_NAME}))?,"
     rf"(?:m={_VALUE},)?(?P<bare>n=(?P<name>{_NAME}),r=(?P<nonce>{_NONCE})(?P<extensions>(?:,{_EXTENSION})*+))"

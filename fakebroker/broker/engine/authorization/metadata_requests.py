@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.apis import metadata
-from fakebroker.broker.apis.describe_topic_partitions import sorted_names
+from fakebroker.broker.apis.describe_topic_partitions import names_in_order
 from fakebroker.broker.core.security.acls import CLUSTER_NAME, Operation, ResourceType
 from fakebroker.broker.engine.authorization.authorized_request import (
     AuthorizedRequest,
@@ -65,9 +65,9 @@ def _refuse_named(authorized: "Metadata") -> Generator[None, None, None]:
     """Take out of the request what its client may not see or make."""
     wanted, topics = authorized.request.topics or [], authorized.call.cluster.topics
     access = authorized.access
-    by_id = any(entry.topic_id != ZERO_UUID for entry in wanted)
-    if authorized.route.version < 12 if by_id else any(entry.name is None for entry in wanted):
+    if metadata.error_of(authorized.route.version, authorized.request) is not None:
         return  # refused as a whole by the handler
+    by_id = any(entry.topic_id != ZERO_UUID for entry in wanted)
     # Names beside ids are not looked at: what is left by id never becomes a request by name (seen on 4.3.1).
     asked = [entry for entry in wanted if entry.topic_id != ZERO_UUID] if by_id else wanted
 
@@ -174,7 +174,7 @@ def describe_allowed(
     request, access, topics = authorized.request, authorized.access, authorized.call.cluster.topics
     cursor = request.cursor
     wants_all = not request.topics
-    names = topics.sorted_names() if wants_all else (yield from sorted_names(request.topics, access.pace))
+    names = topics.sorted_names() if wants_all else (yield from names_in_order(request.topics, access.pace))
     first = 0 if cursor is None else bisect_left(names, cursor.topic_name)
     if cursor is not None:
         is_unknown = not wants_all and names[first : first + 1] != [cursor.topic_name]

@@ -63,8 +63,8 @@ def read_allowed(authorized: "AuthorizedRequest[Message, Message]") -> None:
 
 def describe_allowed_offsets(authorized: "DescribeShareGroupOffsets") -> Generator[None, None, None]:
     """DescribeShareGroupOffsets: DESCRIBE on each topic; topics that were not named are left out."""
-    access = authorized.access
-    mirror = ENTRIES[authorized.route.api_key][0]
+    access, route = authorized.access, authorized.route
+    mirror = ENTRIES[route.api_key][0]
     assert mirror.inner is not None
     groups: list[DescribeShareGroupOffsetsRequestGroup] = []
     refused: list[
@@ -79,7 +79,6 @@ def describe_allowed_offsets(authorized: "DescribeShareGroupOffsets") -> Generat
         refused.append([])
         if denied:
             chosen = with_fields(authorized.request, groups=[with_fields(group, topics=denied)])
-            route = authorized.route
             entries = yield from error_entries_in_steps(mirror, route.response, chosen, route.version, _REFUSED)
             refused[-1] = cast("list[DescribeShareGroupOffsetsResponseGroup]", entries)[0].topics
             for partition in (partition for topic in refused[-1] for partition in topic.partitions):

@@ -2,7 +2,8 @@
 
 BEFORE     ApiVersions -> ASKED, SaslHandshake -> LOGGING_IN or RAW; anything else closes
 ASKED      SaslHandshake; anything else closes
-LOGGING_IN SaslAuthenticate (v1 handshake) until the mechanism is content -> DONE; anything else: 34, closed
+LOGGING_IN SaslAuthenticate (v1 handshake) until the mechanism is content -> DONE; anything else: 34, closed; a large
+           request is closed at once (`sasl_connection.LARGEST_REFUSED_BYTES`)
 RAW        bare messages with a length (v0 handshake) -> DONE
 DONE       requests as on any connection; if sessions end, SaslHandshake -> LOGGING_IN or RAW; after the end it closes
 REFUSED    nothing is read any more; the answer is sent after `connection.failed.authentication.delay.ms`
@@ -100,7 +101,7 @@ class Authentication:
         return True
 
     def may_come(self, api_key: int) -> bool:
-        """Whether a request of that API may come now, whatever is in it."""
+        """Whether a large request of that API is looked at now."""
         if self.state in (BEFORE, ASKED):
             return api_key in (ApiKey.SASL_HANDSHAKE, ApiKey.API_VERSIONS)
         return self.state is not LOGGING_IN or api_key == ApiKey.SASL_AUTHENTICATE

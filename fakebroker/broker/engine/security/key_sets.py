@@ -106,15 +106,15 @@ class KeySets:
             self._let_go_on(keys)
 
     def _store(self, keys: FetchedKeys, fetched: Fetched) -> None:
-        error = fetched
-        if isinstance(fetched, bytes):
-            try:
-                keys.keys, keys.fetched_ms = KeySet.parse(fetched), self._now_ms
-                keys.failure, keys.failed_ms = "", None
-                return
-            except ValueError as error_of_set:
-                error = error_of_set
-        keys.failure, keys.failed_ms = str(error) or type(error).__name__, self._now_ms
+        keys.failure, keys.failed_ms = "the key set could not be read", self._now_ms  # until it has been
+        try:
+            if isinstance(fetched, Exception):
+                raise fetched
+            keys.keys, keys.fetched_ms = KeySet.parse(fetched), self._now_ms
+        except (OSError, ValueError) as error:
+            keys.failure = str(error) or type(error).__name__
+        else:
+            keys.failure, keys.failed_ms = "", None
 
     def _let_go_on(self, keys: FetchedKeys) -> None:
         waiting, keys.waiting = keys.waiting, {}

@@ -288,7 +288,7 @@ def test_a_session_ends_with_its_delegation_token() -> None:
     """Who logged in by a delegation token is disconnected when it would have expired at that time."""
     lab = lab_with_tokens()
     token = lab.cluster.credentials.tokens.create(
-        "id", "key", ALICE, ALICE, (), SESSION_MS, Limits(10**9, 10**9), lab.network.now.wall_ms
+        "id", "key", ALICE, ALICE, (), SESSION_MS, Limits(10**9, 10**9, 0), lab.network.now.wall_ms
     )
     client = shaken(lab, "SCRAM-SHA-256")
     assert by_scram(client, *_by(token)).session_lifetime_ms == SESSION_MS
@@ -306,7 +306,7 @@ def test_a_client_may_renew_its_session_by_its_token(*, begins_with_token: bool)
     """And by its password after that: it is the same client, which counts as logged in by what it has shown last."""
     lab = lab_with_sasl(**{"connections.max.reauth.ms": SESSION_MS, "delegation.token.secret.key": "key"})
     token = lab.cluster.credentials.tokens.create(
-        "id", "key", ALICE, ALICE, (), 10**9, Limits(10**9, 10**9), lab.network.now.wall_ms
+        "id", "key", ALICE, ALICE, (), 10**9, Limits(10**9, 10**9, 0), lab.network.now.wall_ms
     )
     client = lab.client()
     for is_token in (begins_with_token, not begins_with_token, begins_with_token):
@@ -324,7 +324,7 @@ def test_nobody_becomes_another_by_a_token() -> None:
     lab = lab_with_sasl(**{"connections.max.reauth.ms": SESSION_MS, "delegation.token.secret.key": "key"})
     bob = Principal("bob")
     token = lab.cluster.credentials.tokens.create(
-        "id", "key", bob, bob, (), 10**9, Limits(10**9, 10**9), lab.network.now.wall_ms
+        "id", "key", bob, bob, (), 10**9, Limits(10**9, 10**9, 0), lab.network.now.wall_ms
     )
     client = shaken(lab, "SCRAM-SHA-256")
     assert by_scram(client, "alice", "pa", "").error_code == 0

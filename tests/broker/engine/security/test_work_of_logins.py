@@ -117,7 +117,7 @@ def test_a_collection_is_nobodys_work() -> None:
 def test_hmacs_of_tokens_are_found_by_their_hashes(lab: SimEngine) -> None:
     """However much of one is right, it takes as long: nothing is compared but hashes."""
     tokens, alice = lab.cluster.credentials.tokens, Principal("alice")
-    limits = Limits(1000, 1000)
+    limits = Limits(1000, 1000, 0)
     made = [tokens.create(f"t{n}", "key", alice, alice, (), -1, limits, 0) for n in range(3)]
 
     def renewal(digest: bytes) -> list[str]:
