@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from fakebroker.broker.engine.security.key_sets import Fetched, KeySets
 
 DUE_PER_TURN = 100  # deadlines: most make some hundred calls, the end of a session in a very large group 50,000
-MOST_UNDER_WAY = 16  # long requests: each holds what its answer is made of, until that is written
+MOST_UNDER_WAY = 8  # long requests: each holds what its answer is made of, until that is written
+MOST_VERY_LONG = 8  # that do not count among those
 END_S = 5  # of real time for what must be finished when the broker stops
 MAX_ERRORS = 100  # kept
 MAX_TRACE_CHARS = 10_000  # of each one's traceback, its end
@@ -183,11 +184,13 @@ class Engine:
     def _are_many_under_way(self) -> bool:
         """Whether a further long request has to wait: each holds what its answer is made of.
 
-        Not counted are those that wait in a line to unpack or to pack, holding little; and those that take very long,
-        which are few.
+        Not counted are those that wait in a line to unpack or to pack, holding little; and a few of those that take
+        very long, so that they do not keep all others waiting.
         """
-        counted = sum(isinstance(each, Work) and each.progress.steps_taken < STEPS_OF_VERY_LONG for each in self.works)
-        return counted + len(self._lines[Line.WRITING]) >= MOST_UNDER_WAY
+        steps_taken = [work.progress.steps_taken for work in self.works if isinstance(work, Work)]
+        very_long = sum(steps >= STEPS_OF_VERY_LONG for steps in steps_taken)
+        counted = len(steps_taken) - min(very_long, MOST_VERY_LONG) + len(self._lines[Line.WRITING])
+        return counted >= MOST_UNDER_WAY
 
     def _go_on_with_waiting(self, now: Instant) -> None:
         """Let those that wait have their short turns, and their places, if there is room."""

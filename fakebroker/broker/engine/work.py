@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from fakebroker.protocol.schema import Message
 
 
-STEPS_OF_VERY_LONG = 100  # some seconds: such a request does not keep others waiting
+STEPS_OF_VERY_LONG = 100  # some seconds: such a request does not keep others waiting, unless there are many
+STEPS_SOON_OVER = 10  # half a second: so long a client that sends no more is waited for
 
 
 class Progress:
@@ -46,7 +47,7 @@ class Progress:
     @property
     def is_soon_over(self) -> bool:
         """Whether the request is at work only for want of time: a client that sends no more is answered still."""
-        return self.was_cut_short and self.works > 0 and self.steps_taken < STEPS_OF_VERY_LONG
+        return self.was_cut_short and self.works > 0 and self.steps_taken < STEPS_SOON_OVER
 
 
 class Client(Protocol):
@@ -101,7 +102,7 @@ class Work:
             return False
         self._call.now = now
         self.progress.steps_taken += 1
-        if self.progress.steps_taken == STEPS_OF_VERY_LONG:
+        if self.progress.steps_taken == STEPS_SOON_OVER:
             self._client.no_more_soon()
         try:
             next(self._steps)
