@@ -39,7 +39,7 @@ from fakebroker.broker.engine.kept_frames import BIG_BYTES, Frame, FrameBytes
 from fakebroker.broker.engine.lanes import Lanes
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.broker.engine.unserved import who
-from fakebroker.broker.engine.work import Progress, Work, answer_in_steps
+from fakebroker.broker.engine.work import BYTES_OF_PLACE, Progress, Work, answer_in_steps
 from fakebroker.protocol.errors import AnswerTooLong, WireError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address, Listener
@@ -71,8 +71,7 @@ class Connection:
         self, engine: "Engine", listener: Listener, peer: Peer, local_address: Address, dispatcher: Dispatcher
     ) -> None:
         self.engine = engine
-        self.listener = listener
-        self.peer = peer
+        self.listener, self.peer = listener, peer
         self.principal = ANONYMOUS  # until it logs in (security/sasl_connection.py)
         self.connection_id, self.client_port = peer.connection_id, peer.client_port
         self.software = UNKNOWN_SOFTWARE  # until it names it (KIP-511)
@@ -193,6 +192,7 @@ class Connection:
 
     def read(self, call: Call, steps: Steps[Any], handle: Callable[[Call, Any], Any]) -> None:
         """The request comes in a long frame: read it in steps, then let `handle` have it if the node still lives."""
+        self.progress.places += len(self.frame) // BYTES_OF_PLACE
         self.work(call, self._read(call, steps, handle, call.node.incarnation), must_finish=True)
 
     def watch(self, call: Call, callback: Callable[[Instant], None]) -> None:

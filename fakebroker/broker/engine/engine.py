@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 DUE_PER_TURN = 100  # deadlines: most make some hundred calls, the end of a session in a very large group 50,000
 MOST_UNDER_WAY = 8  # long requests: each holds what its answer is made of, until that is written
-MOST_VERY_LONG = 8  # that do not count among those
+MOST_VERY_LONG = 4  # that do not count among those
 END_S = 5  # of real time for what must be finished when the broker stops
 MAX_ERRORS = 100  # kept
 MAX_TRACE_CHARS = 10_000  # of each one's traceback, its end
@@ -182,14 +182,18 @@ class Engine:
         return needs_place and (bool(self._waiting) or self._are_many_under_way())
 
     def _are_many_under_way(self) -> bool:
-        """Whether a further long request has to wait: each holds what its answer is made of.
+        """Whether a further long request has to wait: each holds what it was read to, and what its answer is made of.
 
         Not counted are those that wait in a line to unpack or to pack, holding little; and a few of those that take
         very long, so that they do not keep all others waiting.
         """
-        steps_taken = [work.progress.steps_taken for work in self.works if isinstance(work, Work)]
-        very_long = sum(steps >= STEPS_OF_VERY_LONG for steps in steps_taken)
-        counted = len(steps_taken) - min(very_long, MOST_VERY_LONG) + len(self._lines[Line.WRITING])
+        counted, left = len(self._lines[Line.WRITING]), MOST_VERY_LONG
+        for work in self.works:
+            if isinstance(work, Work):
+                if work.progress.steps_taken >= STEPS_OF_VERY_LONG and left:
+                    left -= 1
+                else:
+                    counted += work.progress.places
         return counted >= MOST_UNDER_WAY
 
     def _go_on_with_waiting(self, now: Instant) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 STEPS_OF_VERY_LONG = 100  # some seconds: such a request does not keep others waiting, unless there are many
+BYTES_OF_PLACE = 128 << 10  # of a request
 STEPS_SOON_OVER = 10  # half a second: so long a client that sends no more is waited for
 
 
@@ -34,12 +35,14 @@ class Progress:
     """Whether a request is under way, or has to wait until others are through, and how many steps it has taken.
 
     `steps_taken` are those of all its works, beside the first one; `works` is how many of these are not over.
-    `was_cut_short`: its first step was, as others waited or the machine was busy.
+    `was_cut_short`: its first step was, as others waited or the machine was busy. `places` are those that it takes of
+    `MOST_UNDER_WAY`: what a request becomes may have a hundred times its bytes.
     """
 
-    __slots__ = ("is_under_way", "steps_taken", "was_cut_short", "works")
+    __slots__ = ("is_under_way", "places", "steps_taken", "was_cut_short", "works")
 
     def __init__(self) -> None:
+        self.places = 1
         self.is_under_way = self.was_cut_short = False
         self.steps_taken = 0
         self.works = 0

@@ -87,6 +87,15 @@ def test_few_requests_take_very_long(lab: SimEngine, monkeypatch: pytest.MonkeyP
     assert all(client.answer("Metadata", 12).topics for client in clients)
 
 
+def test_large_requests_are_under_way_one_by_one(lab: SimEngine) -> None:
+    """One of 1 MB is read to eighty times its bytes, so it has all places."""
+    names = [MetadataRequestTopic(name=f"name-of-a-topic-{number:05}") for number in range(45_000)]
+    clients, _ = arrive(lab, request("Metadata", 9, topics=names), 5)
+    assert max(step_by_step(lab)) == 1
+    lab.network.flush()
+    assert all(len(client.answer("Metadata", 9).topics) == len(names) for client in clients)
+
+
 def test_works_that_wait_are_done_at_the_end(lab: SimEngine) -> None:
     """Of clients that are gone only what must be finished; nothing is left."""
     arrive(lab, METADATA)
