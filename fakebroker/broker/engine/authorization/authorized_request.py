@@ -65,7 +65,7 @@ class AuthorizedRequest(Generic[Asked, Answered]):
     """What the checks of an API make of a request (`Asked`) and its answer (`Answered`).
 
     `request` is what is left of it, `answer` what it gets at once, if anything. `handle` takes up the rest. What comes
-    of that goes through `finish`.
+    of that goes through `finish`. `is_by_id`: its version names topics by their ids alone.
 
     The handler sees only entries that were judged and allowed. `take_out` asks about every entry that is left; no count
     and no other field of the request spares an entry. What Kafka refuses before it looks at rights
@@ -79,6 +79,7 @@ class AuthorizedRequest(Generic[Asked, Answered]):
         self.access = Access(call, authorizer, route.name)
         self.answer: Answered | None = None
         self.handle: Handler = route.handle
+        self.is_by_id = names_by_id(route.api_key, route.version)
         self._errors: Errors = []
         self._finishers: list[Finisher[Answered]] = []
 
@@ -98,11 +99,6 @@ class AuthorizedRequest(Generic[Asked, Answered]):
             yield from text_put(refusal, text, self.access.pace)
         self.answer = cast("Answered", refusal)
         return self.answer
-
-    @property
-    def is_by_id(self) -> bool:
-        """Whether its version names topics by their ids alone."""
-        return names_by_id(self.route.api_key, self.route.version)
 
     def change(self, **fields: object) -> None:
         """Let the handler have other values in these fields of the request."""
