@@ -62,7 +62,8 @@ def _answer(
         _check_is_served(call)
         _check_size(request.topology)
         _check_tasks(request)
-        finished(_check_topic_names(request.topology, AT_ONCE))
+        if request.topology is not None:
+            finished(_check_topic_names(request.topology, AT_ONCE))
         _check_supported(request)
         _check_fields(request)
         shard = call.shard(request.group_id)
@@ -115,10 +116,11 @@ def _parts_of(subtopology: wire.Subtopology) -> int:
 def check_before_rights(call: Call, request: StreamsGroupHeartbeatRequest, pace: Pace) -> Generator[None, None, None]:
     """What Kafka finds wrong with a request before it looks at rights on topics; in steps. Raises KafkaError."""
     _check_is_served(call)
-    yield from _check_topic_names(request.topology, pace)
+    if request.topology is not None:
+        yield from _check_topic_names(request.topology, pace)
 
 
-def _check_topic_names(topology: wire.Topology | None, pace: Pace) -> Generator[None, None, None]:
+def _check_topic_names(topology: wire.Topology, pace: Pace) -> Generator[None, None, None]:
     """Raises KafkaError STREAMS_INVALID_TOPOLOGY for topics that no application can have (STH-1); in steps."""
     names = dict.fromkeys(_names_in(topology))
     internal = [name for name in names if name in INTERNAL_TOPICS]
@@ -129,8 +131,8 @@ def _check_topic_names(topology: wire.Topology | None, pace: Pace) -> Generator[
         raise _invalid_topology(f"invalid topic names: {', '.join(invalid)}")
 
 
-def _names_in(topology: wire.Topology | None) -> Iterable[str]:
-    for subtopology in () if topology is None else topology.subtopologies:
+def _names_in(topology: wire.Topology) -> Iterable[str]:
+    for subtopology in topology.subtopologies:
         yield from subtopology.source_topics
         yield from subtopology.repartition_sink_topics
         yield from (topic.name for topic in subtopology.repartition_source_topics)
