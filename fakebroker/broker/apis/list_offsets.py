@@ -90,7 +90,7 @@ def _counted(entries: list[_Entry], pace: Pace) -> Generator[None, None, Counter
     counts = Counter[tuple[str, int]]()
     for name, rows in entries:
         counts.update([(name, row[0]) for row in rows])
-        if pace.is_over(len(rows)):
+        if pace.is_over(1 + len(rows)):
             yield
     return counts
 
@@ -102,7 +102,7 @@ def _merged(entries: list[_Entry], pace: Pace) -> Generator[None, None, list[_En
     topics: dict[str, dict[int, _RequestRow]] = {}
     for name, rows in entries:
         topics.setdefault(name, {}).update((row[0], row) for row in rows)
-        if pace.is_over(len(rows)):
+        if pace.is_over(1 + len(rows)):
             yield
     return [(name, list(rows.values())) for name, rows in topics.items() if rows]
 
