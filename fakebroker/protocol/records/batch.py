@@ -5,7 +5,7 @@ base offset and leader epoch, so the broker can rewrite these without computing 
 """
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import google_crc32c
@@ -31,7 +31,6 @@ from fakebroker.protocol.records.batch_format import (
 from fakebroker.protocol.records.compression import DECOMPRESSED_LIMIT_BYTES, compress, decompress
 from fakebroker.protocol.records.faults import CorruptBatch, InvalidRecord
 from fakebroker.protocol.records.record_codec import Record, decode_records, encode_record
-from fakebroker.protocol.records.varint import as_long
 
 if TYPE_CHECKING:
     from mmap import mmap
@@ -199,7 +198,6 @@ def build_batch(
     codec: int = 0,
     level: int | None = None,
     log_append_time_ms: int | None = None,
-    delete_horizon_ms: int | None = None,
     transactional: bool = False,
     control: bool = False,
     producer_id: int = NO_PRODUCER_ID,
@@ -215,21 +213,14 @@ def build_batch(
         base_offset = records[0].offset
     if last_offset_delta is None:
         last_offset_delta = records[-1].offset - base_offset
-    first_ms = records[0].timestamp_ms if records else NO_TIMESTAMP
-    base_timestamp_ms = first_ms if delete_horizon_ms is None else delete_horizon_ms
-    payload = b"".join(
-        [
-            encode_record(record, base_offset, base_timestamp_ms)
-            for record in (records if delete_horizon_ms is None else _near(records, delete_horizon_ms))
-        ]
-    )
+    base_timestamp_ms = records[0].timestamp_ms if records else NO_TIMESTAMP
+    payload = b"".join([encode_record(record, base_offset, base_timestamp_ms) for record in records])
     max_timestamp_ms = max((record.timestamp_ms for record in records), default=NO_TIMESTAMP)
     attributes = (
         codec
         | (0 if log_append_time_ms is None else LOG_APPEND_TIME_BIT)
         | (TRANSACTIONAL_BIT if transactional else 0)
         | (CONTROL_BIT if control else 0)
-        | (0 if delete_horizon_ms is None else DELETE_HORIZON_BIT)
     )
     header = BatchHeader(
         base_offset=base_offset,
@@ -247,15 +238,6 @@ def build_batch(
         records_count=len(records),
     )
     return assemble(header, compress(codec, payload, level))
-
-
-def _near(records: Iterable[Record], horizon_ms: int) -> Iterator[Record]:
-    """Records whose difference to a delete horizon fits into a long.
-
-    Kafka's is wrong by 2^64 where it does not, and right again when the horizon is added.
-    """
-    for record in records:
-        yield record._replace(timestamp_ms=horizon_ms + as_long(record.timestamp_ms - horizon_ms))
 
 
 def build_plain_batch(

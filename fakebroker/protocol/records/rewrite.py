@@ -1,53 +1,72 @@
 """Batches encoded anew: with fewer records after compaction (CO-3), or in another compression on append (PD-22)."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
-from fakebroker.protocol.records.batch import (
-    BatchHeader,
-    assemble,
-    build_batch,
-    parse_header,
-    read_records,
-    with_times,
+from fakebroker.protocol.pace import AT_ONCE, Pace, finished
+from fakebroker.protocol.records.batch import BatchHeader, assemble, parse_header, read_records
+from fakebroker.protocol.records.batch_format import (
+    CODEC_BITS,
+    CONTROL_BIT,
+    DELETE_HORIZON_BIT,
+    FORMAT_BITS,
+    LOG_APPEND_TIME_BIT,
+    NO_TIMESTAMP,
+    TRANSACTIONAL_BIT,
 )
-from fakebroker.protocol.records.batch_format import CONTROL_BIT, FORMAT_BITS, LOG_APPEND_TIME_BIT, TRANSACTIONAL_BIT
-from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.records.compression import compress_in_steps
+from fakebroker.protocol.records.record_codec import Record, encode_record
+from fakebroker.protocol.records.varint import as_long
+
+_KEPT_BITS = CODEC_BITS | LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT | FORMAT_BITS
 
 
-def rebuild(
+def rebuild(header: BatchHeader, records: Sequence[Record], *, last_offset_delta: int | None = None) -> bytes:
+    """A batch of `records` with everything else as in `header`; `last_offset_delta` replaces the header's."""
+    if last_offset_delta is not None:
+        header = header._replace(last_offset_delta=last_offset_delta)
+    return finished(rebuild_in_steps(header, records, AT_ONCE))
+
+
+def rebuild_in_steps(
     header: BatchHeader,
     records: Sequence[Record],
+    pace: Pace,
     *,
-    last_offset_delta: int | None = None,
     delete_horizon_ms: int | None = None,
     level: int | None = None,
-) -> bytes:
-    """A batch of `records` with everything else as in `header`, checksum, length and maximum timestamp computed anew.
+) -> Generator[None, None, bytes]:
+    """A batch of `records` with everything else as in `header`: a batch of 1 MB may have a million records.
 
-    The codec, kind of timestamp, transaction and control bits and the mark of an old format come from the header's
-    attributes, the maximum timestamp only with LogAppendTime. `last_offset_delta` replaces the header's; `level` is the
-    codec's compression level.
+    Checksum and length are computed anew, and so is the maximum timestamp but with LogAppendTime. A delete horizon
+    becomes the base of the records' times, which stay the same. `level` is the codec's compression level.
     """
-    rebuilt = build_batch(
-        records,
-        base_offset=header.base_offset,
-        last_offset_delta=header.last_offset_delta if last_offset_delta is None else last_offset_delta,
-        leader_epoch=header.leader_epoch,
-        codec=header.codec,
-        level=level,
-        log_append_time_ms=header.max_timestamp_ms if header.is_log_append_time else None,
-        delete_horizon_ms=delete_horizon_ms,
-        transactional=header.is_transactional,
-        control=header.is_control,
-        producer_id=header.producer_id,
-        producer_epoch=header.producer_epoch,
-        base_sequence=header.base_sequence,
+    first_ms = records[0].timestamp_ms if records else NO_TIMESTAMP
+    base_timestamp_ms = first_ms if delete_horizon_ms is None else delete_horizon_ms
+    max_timestamp_ms, parts = first_ms, list[bytes]()
+    for record in records:
+        max_timestamp_ms = max(max_timestamp_ms, record.timestamp_ms)
+        near = record if delete_horizon_ms is None else _near(record, delete_horizon_ms)
+        parts.append(encode_record(near, header.base_offset, base_timestamp_ms))
+        if pace.is_over():
+            yield
+    encoded = b"".join(parts)
+    del parts
+    payload = yield from compress_in_steps(header.codec, encoded, level)
+    changed = header._replace(
+        attributes=header.attributes & _KEPT_BITS | (0 if delete_horizon_ms is None else DELETE_HORIZON_BIT),
+        base_timestamp_ms=base_timestamp_ms,
+        max_timestamp_ms=header.max_timestamp_ms if header.is_log_append_time else max_timestamp_ms,
+        records_count=len(records),
     )
-    mark = header.attributes & FORMAT_BITS
-    if not mark:
-        return rebuilt
-    new = parse_header(rebuilt)
-    return with_times(rebuilt, attributes=new.attributes | mark, max_timestamp_ms=new.max_timestamp_ms)
+    return assemble(changed, payload)
+
+
+def _near(record: Record, horizon_ms: int) -> Record:
+    """The record with a time whose difference to a delete horizon fits into a long.
+
+    Kafka's is wrong by 2^64 where it does not, and right again when the horizon is added.
+    """
+    return record._replace(timestamp_ms=horizon_ms + as_long(record.timestamp_ms - horizon_ms))
 
 
 def cut_batch(batch: bytes, offset: int) -> bytes | None:

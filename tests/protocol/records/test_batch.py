@@ -122,16 +122,6 @@ def test_sequences_wrap() -> None:
     assert parse_header(build_batch(SOME, producer_id=1, base_sequence=2**31 - 2)).last_sequence == 0
 
 
-@pytest.mark.rules("RC-1")
-def test_delete_horizon() -> None:
-    """With bit 6 the base timestamp is a horizon, and the records keep their times relative to it."""
-    batch = build_batch(SOME, delete_horizon_ms=4000)
-    assert parse_header(batch).attributes == 64
-    assert parse_header(batch).has_delete_horizon
-    assert parse_header(batch).base_timestamp_ms == 4000
-    assert [r.timestamp_ms for r in read_records(batch)] == [1000, 900, 5000]
-
-
 @pytest.mark.rules("RC-2")
 def test_batches_with_gaps_and_without_records() -> None:
     """Compaction takes records away; base offset and last offset stay."""

@@ -7,11 +7,11 @@ from fakebroker.broker.core.logs.aborted import AbortedTransaction
 from fakebroker.broker.core.logs.log import PartitionLog
 from fakebroker.broker.core.logs.segment import Segment
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace
+from fakebroker.protocol.pace import Pace, kept
 from fakebroker.protocol.records.batch import BatchHeader, parse_header, read_records
 from fakebroker.protocol.records.markers import ControlRecordType, control_record_type
 from fakebroker.protocol.records.record_codec import Record
-from fakebroker.protocol.records.rewrite import empty_batch, rebuild
+from fakebroker.protocol.records.rewrite import empty_batch, rebuild_in_steps
 from fakebroker.protocol.records.search import BEFORE_EVERY_TIMESTAMP
 from fakebroker.protocol.records.varint import as_long
 
@@ -115,17 +115,15 @@ class _Cleaning:
                 self._end_offset = header.last_offset + 1
                 is_aborted = met.is_unneeded(batch, header)  # then its records replace nothing (CO-7)
                 if not is_aborted and not header.is_control:
-                    records = yield from self._records(batch)
-                    self._latest.update((record.key, record.offset) for record in records if record.key is not None)
+                    yield from self._note_latest(batch)
 
-    def _records(self, batch: bytes) -> Generator[None, None, list[Record]]:
-        """The records of a batch, in steps: a batch of 1 MB may have a million."""
-        records = []
+    def _note_latest(self, batch: bytes) -> Generator[None, None, None]:
+        """Note the records of a batch, in steps: one of 1 MB may have a million."""
         for record in read_records(batch, is_checked=True):
-            records.append(record)
+            if record.key is not None:
+                self._latest[record.key] = record.offset
             if self._pace.is_over():
                 yield
-        return records
 
     def merged(self, group: list[Segment]) -> Generator[None, None, Segment]:
         """The survivors of neighbouring segments in one."""
@@ -146,20 +144,22 @@ class _Cleaning:
         header = parse_header(batch)
         is_unneeded = self.transactions.is_unneeded(batch, header)
         horizon_ms = header.base_timestamp_ms if header.has_delete_horizon else None
-        records = yield from self._records(batch)
+        records = read_records(batch, is_checked=True)
         if header.is_control:  # markers stay as long as tombstones do, after the data of their transaction (CO-5)
             is_over = is_unneeded and horizon_ms is not None and horizon_ms <= self._wall_ms
-            kept = [] if is_over else records
+            left = [] if is_over else list(records)
+        elif is_unneeded:
+            left = []
         else:
-            kept = [] if is_unneeded else [record for record in records if self._is_retained(record, header)]
-        if not kept:
+            left = yield from kept(records, lambda record: self._is_retained(record, header), self._pace)
+        if not left:
             return empty_batch(header) if self._is_retained_empty(header) else None
-        has_tombstones = any(record.value is None for record in kept)
+        has_tombstones = any(record.value is None for record in left)
         if horizon_ms is None and (has_tombstones or (header.is_control and is_unneeded)):
             horizon_ms = as_long(self._wall_ms + self._config.delete_retention_ms)  # CO-5
-        elif len(kept) == len(records):
+        elif len(left) == header.records_count:
             return batch
-        return rebuild(header, kept, delete_horizon_ms=horizon_ms)
+        return (yield from rebuild_in_steps(header, left, self._pace, delete_horizon_ms=horizon_ms))
 
     def _is_retained(self, record: Record, header: BatchHeader) -> bool:
         """Whether cleaning keeps a record: Kafka's `Cleaner.shouldRetainRecord`.

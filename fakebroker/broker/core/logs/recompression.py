@@ -8,28 +8,23 @@ from collections.abc import Generator
 from typing import Final
 
 from fakebroker.broker.core.logs.config import LogConfig
-from fakebroker.protocol.pace import finished
-from fakebroker.protocol.records.batch import (
-    BatchHeader,
-    assemble,
-    parse_header,
-    read_records,
-    with_times,
-)
+from fakebroker.protocol.pace import Pace, finished
+from fakebroker.protocol.records.batch import BatchHeader, parse_header, read_records, with_times
 from fakebroker.protocol.records.batch_format import (
     ATTRIBUTES_POSITION,
     CODEC_BITS,
-    HEADER_BYTES,
     LOG_APPEND_TIME_BIT,
     MAGIC_POSITION,
     TRANSACTIONAL_BIT,
 )
-from fakebroker.protocol.records.compression import GZIP, ZSTD, compress_in_steps
+from fakebroker.protocol.records.compression import GZIP, ZSTD
+from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.records.record_scan import Recompressed, Scan
-from fakebroker.protocol.records.rewrite import rebuild
+from fakebroker.protocol.records.rewrite import rebuild_in_steps
 
 CODECS: Final = {"uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 MAX_RECORDS: Final = 100_000  # of one batch, which are decoded
+RECORDS_PER_STEP: Final = 2_000
 MAX_BYTES: Final = 32 << 20
 MAX_BYTES_AT_ONCE: Final = 8 << 20
 MAX_SLOW_BYTES_AT_ONCE: Final = 512 << 10
@@ -75,18 +70,17 @@ def _is_slow(config: LogConfig) -> bool:
 
 
 def recompress_in_steps(data: bytes, header: BatchHeader, config: LogConfig) -> Generator[None, None, Recompressed]:
-    """A batch in the topic's codec, its offsets counted from 0; each step yields, the first before it takes memory."""
-    codec, level = codec_of(header, config), config.compression_level
+    """A batch in the topic's codec, its offsets counted from 0; in steps, the first before it takes memory."""
+    codec, level, pace = codec_of(header, config), config.compression_level, Pace(RECORDS_PER_STEP)
     yield
-    records = [record._replace(offset=index) for index, record in enumerate(read_records(data, is_checked=True))]
-    yield
-    wanted = header._replace(leader_epoch=0, attributes=header.attributes & TRANSACTIONAL_BIT)
-    plain = rebuild(wanted, records)
-    del records
-    yield
-    packed = yield from compress_in_steps(codec, plain[HEADER_BYTES:], level)
-    rebuilt = parse_header(plain)
-    return Recompressed(codec, level, assemble(rebuilt._replace(attributes=rebuilt.attributes | codec), packed))
+    records = list[Record]()
+    for index, record in enumerate(read_records(data, is_checked=True)):
+        records.append(record._replace(offset=index))
+        if pace.is_over():
+            yield
+    attributes = header.attributes & TRANSACTIONAL_BIT | codec
+    wanted = header._replace(leader_epoch=0, base_offset=0, attributes=attributes, last_offset_delta=len(records) - 1)
+    return Recompressed(codec, level, (yield from rebuild_in_steps(wanted, records, pace, level=level)))
 
 
 def recompressed(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, now_ms: int) -> bytes:

@@ -412,6 +412,17 @@ def test_a_large_log_is_cleaned_in_turns() -> None:
     assert contents(log) == CLEANED
 
 
+@pytest.mark.rules("CO-1")
+def test_a_batch_of_many_records_is_cleaned_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients are served while its records are read, while it is judged which stay, and while these are encoded."""
+    monkeypatch.setattr(cleaner, "RECORDS_PER_STEP", 10)
+    workshop = LogsCluster()
+    log = compacted(workshop)
+    write(workshop, log, {str(n): "1" for n in range(100)}, {"0": "2"}, {"0": "3"})
+    cleaning = cleaner.clean(log, cleaner.measure(log, workshop.now.wall_ms), workshop.now.wall_ms)
+    assert sum(1 for _ in cleaning) >= 3 * 100 // 11
+
+
 @pytest.mark.usefixtures("small_steps")
 @pytest.mark.rules("CO-1", "CO-2")
 def test_what_is_written_meanwhile_is_cleaned_next_time() -> None:
