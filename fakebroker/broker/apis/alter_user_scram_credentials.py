@@ -1,11 +1,9 @@
 """AlterUserScramCredentials, key 51, v0: store and delete what users log in with by SCRAM (KIP-554, SC)."""
 
-from collections import Counter
-from collections.abc import Callable, Generator, Iterator
-from functools import partial
-from itertools import chain
+from collections.abc import Generator
 
 from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.core.security.credentials import Credentials
 from fakebroker.broker.core.security.mechanisms import SCRAM_NUMBERS
 from fakebroker.broker.core.security.scram import MAX_ITERATIONS, MIN_ITERATIONS, credential_of_salted
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -19,6 +17,10 @@ from fakebroker.protocol.wire.messages.alter_user_scram_credentials import (
 )
 
 ENTRIES_PER_STEP = 2_000
+_TWICE = "A user credential cannot be altered twice in the same request"
+_NOT_THERE = "Attempt to delete a user credential that does not exist"
+
+_Entry = ScramCredentialDeletion | ScramCredentialUpsertion
 
 
 def handle(call: Call, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse | None:
@@ -27,58 +29,57 @@ def handle(call: Call, request: AlterUserScramCredentialsRequest) -> AlterUserSc
 
 
 def _in_steps(call: Call, request: AlterUserScramCredentialsRequest) -> Steps[AlterUserScramCredentialsResponse]:
-    times = Counter(each.name for each in request.deletions)
-    times.update(each.name for each in request.upsertions)
-    changes: Iterator[tuple[str, Callable[[], None]]] = chain(
-        ((each.name, partial(_delete, call, each)) for each in request.deletions),
-        ((each.name, partial(_upsert, call, each)) for each in request.upsertions),
-    )
-    results, pace = {}, call.pace(ENTRIES_PER_STEP)
-    for name, change in changes:
-        results[name] = _result(name, times, change)
+    entries: list[_Entry] = [*request.deletions, *request.upsertions]
+    pace, faults = call.pace(ENTRIES_PER_STEP), dict[str, KafkaError | None]()
+    for entry in entries:
+        if entry.name not in faults:
+            faults[entry.name] = _fault(call.cluster.credentials, entry)
+        elif faults[entry.name] is None:
+            faults[entry.name] = KafkaError(ErrorCode.DUPLICATE_RESOURCE, _TWICE)
+        if pace.is_over():
+            yield
+    results = dict[str, AlterUserScramCredentialsResult]()
+    for entry in entries:
+        if entry.name not in results:
+            results[entry.name] = _result(call.cluster.credentials, entry, faults[entry.name])
         if pace.is_over():
             yield
     return AlterUserScramCredentialsResponse(results=list(results.values()))
 
 
-def _result(name: str, times: Counter[str], act: Callable[[], None]) -> AlterUserScramCredentialsResult:
-    try:
-        if times[name] > 1:
-            text = "A user credential cannot be altered twice in the same request"
-            raise KafkaError(ErrorCode.DUPLICATE_RESOURCE, text)
-        if not name:
-            raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
-        act()
-    except KafkaError as error:
-        return AlterUserScramCredentialsResult(user=name, error_code=error.code, error_message=error.message)
-    return AlterUserScramCredentialsResult(user=name, error_message=None)
+def _fault(credentials: Credentials, entry: _Entry) -> KafkaError | None:
+    """What is wrong with an entry by itself."""
+    if not entry.name:
+        return KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
+    if entry.mechanism not in SCRAM_NUMBERS:
+        return KafkaError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
+    if isinstance(entry, ScramCredentialDeletion):
+        is_there = SCRAM_NUMBERS[entry.mechanism] in credentials.scram_of(entry.name)
+        return None if is_there else KafkaError(ErrorCode.RESOURCE_NOT_FOUND, _NOT_THERE)
+    if entry.iterations < MIN_ITERATIONS:
+        return KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
+    if entry.iterations > MAX_ITERATIONS:
+        return KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+    return None
 
 
-def _delete(call: Call, deletion: ScramCredentialDeletion) -> None:
-    """Raises KafkaError for an unknown mechanism and for what is not there."""
-    mechanism = _mechanism(deletion.mechanism)
-    credentials = call.cluster.credentials
-    if mechanism not in credentials.scram_of(deletion.name):
-        raise KafkaError(ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist")
-    credentials.remove_scram(deletion.name, mechanism)
-
-
-def _upsert(call: Call, upsertion: ScramCredentialUpsertion) -> None:
-    """Raises KafkaError for an unknown mechanism and iterations out of bounds."""
-    mechanism = _mechanism(upsertion.mechanism)
-    if upsertion.iterations < MIN_ITERATIONS:
-        raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
-    if upsertion.iterations > MAX_ITERATIONS:
-        raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
-    salted, salt = bytes(upsertion.salted_password), bytes(upsertion.salt)
-    credential = credential_of_salted(mechanism, salted, salt, upsertion.iterations)
-    call.cluster.credentials.set_scram(upsertion.name, mechanism, credential)
-
-
-def _mechanism(number: int) -> str:
-    if number not in SCRAM_NUMBERS:
-        raise KafkaError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
-    return SCRAM_NUMBERS[number]
+def _result(credentials: Credentials, entry: _Entry, fault: KafkaError | None) -> AlterUserScramCredentialsResult:
+    """Carry out an entry without a fault. Another request may have deleted the credential since that was found out."""
+    if fault is None and isinstance(entry, ScramCredentialDeletion):
+        fault = _fault(credentials, entry)
+    if fault is not None:
+        return AlterUserScramCredentialsResult(user=entry.name, error_code=fault.code, error_message=fault.message)
+    result = AlterUserScramCredentialsResult(user=entry.name, error_message=None)
+    mechanism = SCRAM_NUMBERS[entry.mechanism]
+    if isinstance(entry, ScramCredentialDeletion):
+        credentials.remove_scram(entry.name, mechanism)
+    elif entry.salted_password:
+        salted, salt = bytes(entry.salted_password), bytes(entry.salt)
+        credential = credential_of_salted(mechanism, salted, salt, entry.iterations)
+        credentials.set_scram(entry.name, mechanism, credential)
+    else:
+        result.error_code = ErrorCode.UNKNOWN_SERVER_ERROR  # Kafka fails to derive the keys
+    return result
 
 
 def error_response(

@@ -15,9 +15,11 @@ from fakebroker.protocol.wire.messages.alter_user_scram_credentials import (
 )
 
 
-def upsertion(name: str, mechanism: int = 1, iterations: int = 4096) -> ScramCredentialUpsertion:
+def upsertion(
+    name: str, mechanism: int = 1, iterations: int = 4096, salted_password: bytes = b"x" * 32
+) -> ScramCredentialUpsertion:
     return ScramCredentialUpsertion(
-        name=name, mechanism=mechanism, iterations=iterations, salt=b"salt", salted_password=b"x" * 32
+        name=name, mechanism=mechanism, iterations=iterations, salt=b"salt", salted_password=salted_password
     )
 
 
@@ -33,7 +35,8 @@ def altered(
 ) -> dict[str, int]:
     request = AlterUserScramCredentialsRequest(deletions=deletions or [], upsertions=upsertions)
     answer = ask(cluster, request, 0)
-    assert all((each.error_message is None) == (each.error_code == 0) for each in answer.results)
+    has_text = {each.user: each.error_message is not None for each in answer.results}
+    assert has_text == {each.user: each.error_code > 0 for each in answer.results}
     return {each.user: each.error_code for each in answer.results}
 
 
@@ -51,12 +54,36 @@ def test_credentials_are_stored_without_the_password(ask: Callable[..., Any], cl
 @pytest.mark.rules("SC-3")
 def test_a_user_named_twice_is_not_changed(ask: Callable[..., Any], cluster: Cluster) -> None:
     """By two upserts or an upsert and a deletion, of any mechanism; others in the request are."""
+    altered(ask, cluster, [upsertion("c", 2)])
     codes = altered(
         ask, cluster, [upsertion("a"), upsertion("a", 2), upsertion("b"), upsertion("c")], [deletion("c", 2)]
     )
 
     assert codes == {"a": ErrorCode.DUPLICATE_RESOURCE, "b": 0, "c": ErrorCode.DUPLICATE_RESOURCE}
-    assert cluster.credentials.users() == ["b"]
+    assert cluster.credentials.users() == ["b", "c"]
+    assert list(cluster.credentials.scram_of("c")) == [SCRAM_SHA_512]
+
+
+@pytest.mark.rules("SC-3")
+@pytest.mark.parametrize(
+    ("upsertions", "deletions", "code"),
+    [
+        ([upsertion("a", iterations=1), upsertion("a")], [], ErrorCode.UNACCEPTABLE_CREDENTIAL),
+        ([upsertion("a"), upsertion("a", iterations=1)], [], ErrorCode.DUPLICATE_RESOURCE),
+        ([upsertion("a")], [deletion("a")], ErrorCode.RESOURCE_NOT_FOUND),
+        ([upsertion("a", salted_password=b""), upsertion("a")], [], ErrorCode.DUPLICATE_RESOURCE),
+    ],
+)
+def test_of_a_user_named_twice_the_first_fault_counts(
+    ask: Callable[..., Any],
+    cluster: Cluster,
+    upsertions: list[ScramCredentialUpsertion],
+    deletions: list[ScramCredentialDeletion],
+    code: int,
+) -> None:
+    """The deletions come first; whatever it is, nothing is stored."""
+    assert altered(ask, cluster, upsertions, deletions) == {"a": code}
+    assert cluster.credentials.users() == []
 
 
 @pytest.mark.rules("SC-4")
@@ -68,12 +95,13 @@ def test_a_user_named_twice_is_not_changed(ask: Callable[..., Any], cluster: Clu
         (upsertion(""), ErrorCode.UNACCEPTABLE_CREDENTIAL),
         (upsertion("a", 3), ErrorCode.UNSUPPORTED_SASL_MECHANISM),
         (upsertion("a", 0), ErrorCode.UNSUPPORTED_SASL_MECHANISM),
+        (upsertion("a", salted_password=b""), ErrorCode.UNKNOWN_SERVER_ERROR),
     ],
 )
 def test_what_cannot_be_is_refused(
     ask: Callable[..., Any], cluster: Cluster, bad: ScramCredentialUpsertion, code: int
 ) -> None:
-    """Iterations out of bounds, no name, an unknown mechanism; the good one beside it goes through."""
+    """Iterations out of bounds, no name, an unknown mechanism, no password; the good one beside it goes through."""
     assert altered(ask, cluster, [bad, upsertion("good")]) == {bad.name: code, "good": 0}
     assert cluster.credentials.users() == ["good"]
 
