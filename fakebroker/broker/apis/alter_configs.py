@@ -15,7 +15,7 @@ from fakebroker.broker.apis.incremental_alter_configs import (
     alter,
     work_of,
 )
-from fakebroker.broker.core.config_changes import SET, Change
+from fakebroker.broker.core.config_changes import changes_of
 from fakebroker.broker.core.config_resources import LOGGER_RESOURCE
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
 from fakebroker.protocol.pace import Pace, listed
@@ -61,7 +61,7 @@ def _response(
     if entry.resource_type == LOGGER_RESOURCE:  # AC-2
         code, message = ErrorCode.INVALID_REQUEST, "loggers cannot be altered by this request"
     else:
-        changes = yield from listed((Change(config.name, SET, config.value) for config in entry.configs), pace)
+        changes = yield from listed(changes_of(entry.configs), pace)
         if call.cluster.behaviours.altered_configs_may_repeat:
             changes = list({change.name: change for change in changes}.values())
         alteration = Alteration(key, changes, times[key] > 1, request.validate_only, replaces=True)

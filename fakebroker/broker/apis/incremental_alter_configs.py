@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.core.config_changes import Change, apply, check_form
+from fakebroker.broker.core.config_changes import Change, apply, changes_of, check_form
 from fakebroker.broker.core.config_resources import METRICS_RESOURCE, TOPIC_RESOURCE, resource
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.pace import Pace, listed
@@ -53,7 +53,7 @@ def _response(
     pace: Pace,
 ) -> Generator[None, None, AlterConfigsResourceResponse]:
     key = (entry.resource_type, entry.resource_name)
-    changes = yield from listed((Change(each.name, each.config_operation, each.value) for each in entry.configs), pace)
+    changes = yield from listed(changes_of(entry.configs), pace)
     alteration = Alteration(key, changes, times[key] > 1, request.validate_only, replaces=False)
     code, message = yield from alter(call, alteration, pace)
     return AlterConfigsResourceResponse(

@@ -1,7 +1,7 @@
 """Changes of configs: what a resource's own values become (IA, AC)."""
 
-from collections.abc import Generator, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 from fakebroker.broker.core.config_resources import ROOT_LOGGER, ConfigResource, LoggerResource
 from fakebroker.broker.settings.declare import LIST, parse, render
@@ -18,6 +18,18 @@ class Change(NamedTuple):
     name: str
     operation: int
     value: str | None
+
+
+class NamedValue(Protocol):
+    """A config in a request, with a `config_operation` in some; without one it is set."""
+
+    name: str
+    value: str | None
+
+
+def changes_of(configs: Iterable[NamedValue]) -> Iterator[Change]:
+    """The changes that a request asks for of one resource."""
+    return (Change(each.name, getattr(each, "config_operation", SET), each.value) for each in configs)
 
 
 def apply(resource: ConfigResource, changes: Sequence[Change], validate_only: bool, replace: bool) -> None:

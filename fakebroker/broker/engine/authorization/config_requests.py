@@ -1,13 +1,19 @@
 """Checks of requests about configs and delegation tokens."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from fakebroker.broker.apis import create_delegation_token, describe_delegation_token
-from fakebroker.broker.core.config_changes import OPERATIONS, SET, Change, fault_of_any_type, unknown_operation
+from fakebroker.broker.core.config_changes import (
+    OPERATIONS,
+    NamedValue,
+    changes_of,
+    fault_of_any_type,
+    unknown_operation,
+)
 from fakebroker.broker.core.config_resources import (
     BROKER_RESOURCE,
     GROUP_RESOURCE,
@@ -27,7 +33,6 @@ from fakebroker.protocol.wire.messages.list_partition_reassignments import (
 if TYPE_CHECKING:
     from fakebroker.broker.core.security.delegation_tokens import Token
     from fakebroker.protocol.wire.messages.alter_configs import (
-        AlterableConfig,
         AlterConfigsRequest,
         AlterConfigsResourceResponse,
         AlterConfigsResponse,
@@ -44,9 +49,6 @@ if TYPE_CHECKING:
     from fakebroker.protocol.wire.messages.describe_user_scram_credentials import (
         DescribeUserScramCredentialsRequest,
         DescribeUserScramCredentialsResponse,
-    )
-    from fakebroker.protocol.wire.messages.incremental_alter_configs import (
-        AlterableConfig as IncrementallyAlterableConfig,
     )
     from fakebroker.protocol.wire.messages.incremental_alter_configs import (
         IncrementalAlterConfigsRequest,
@@ -93,7 +95,7 @@ class Resource(Protocol):
 class AlteredResource(Resource, Protocol):
     """The same with its configs."""
 
-    configs: "Sequence[AlterableConfig | IncrementallyAlterableConfig]"
+    configs: Sequence[NamedValue]
 
 
 def _is_unknown(resource: Resource) -> bool:
@@ -108,7 +110,7 @@ def _fault(authorized: "AboutConfigs", resource: "AlteredResource") -> Generator
     """
     call, pace = authorized.call, authorized.access.pace
     if not call.cluster.behaviours.altered_configs_may_repeat:
-        fault = yield from fault_of_any_type(_changes(resource), pace)
+        fault = yield from fault_of_any_type(changes_of(resource.configs), pace)
         if fault is not None:
             return fault
     if _is_unknown(resource) or (resource.resource_type == LOGGER_RESOURCE and authorized.route.name == "AlterConfigs"):
@@ -120,16 +122,12 @@ def _fault(authorized: "AboutConfigs", resource: "AlteredResource") -> Generator
             check_broker_id(call.node, resource.resource_name)
         except KafkaError as error:
             return error.message
-    for change in _changes(resource):
+    for change in changes_of(resource.configs):
         if change.operation not in OPERATIONS:
             return unknown_operation(change)
         if pace.is_over():
             yield
     return None
-
-
-def _changes(resource: "AlteredResource") -> Iterator[Change]:
-    return (Change(each.name, getattr(each, "config_operation", SET), each.value) for each in resource.configs)
 
 
 @dataclass(frozen=True)
