@@ -9,6 +9,7 @@ from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.groups.classic.holds import GroupHolds, Hold, Phase
 from fakebroker.broker.core.groups.classic.messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
 from fakebroker.broker.core.groups.host import GroupHost
+from fakebroker.broker.core.topics import Topic
 from fakebroker.broker.release import Behaviours, release
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import ErrorCode
@@ -29,6 +30,7 @@ class OneGroup(TimeDriven):
         self.behaviours: Behaviours = release(as_release).behaviours
         self.timers = Timers()
         self.holds: dict[str, GroupHolds] = {}
+        self.topics: dict[str, Topic] = {}  # none, so that whatever members report may be stored
         super().__init__(self.timers)
         self.events: list[CoreEvent] = []
         self.written: list[GroupValue] = []

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 from fakebroker.broker.core.deadlines import Timers
 from fakebroker.broker.core.events import CoreEvent
 from fakebroker.broker.core.groups.classic.holds import GroupHolds
+from fakebroker.broker.core.topics import CONSUMER_OFFSETS
 from fakebroker.broker.release import Behaviours
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import ErrorCode
@@ -72,6 +73,15 @@ class GroupsHost(GroupHost, Protocol):
 
     def group(self, group_id: str) -> "Group | None":
         """The group of that id, or None."""
+
+
+def may_be_stored(host: GroupHost, size_bytes: int) -> bool:
+    """Whether so many bytes of what members report fit into one batch of `__consumer_offsets`.
+
+    To read more than that would take seconds, and what came of it could not be stored anyway.
+    """
+    topic = host.topics.get(CONSUMER_OFFSETS)
+    return topic is None or size_bytes <= topic.config.log.max_message_bytes
 
 
 def error_of_failed_write(code: ErrorCode) -> ErrorCode:

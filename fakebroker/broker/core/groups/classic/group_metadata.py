@@ -20,7 +20,7 @@ from fakebroker.broker.core.groups.classic.pending_join_members import PendingJo
 from fakebroker.broker.core.groups.classic.reasons import Reason
 from fakebroker.broker.core.groups.classic.states import TRANSITIONS, GroupInput, State, Trigger
 from fakebroker.broker.core.groups.group import Group
-from fakebroker.broker.core.groups.host import GroupHost
+from fakebroker.broker.core.groups.host import GroupHost, may_be_stored
 from fakebroker.broker.core.groups.kinds import GroupKind
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
@@ -111,13 +111,14 @@ class GroupMetadata(Group):
     def update_subscribed_topics(self) -> None:
         """Work out what the members of the new generation subscribe to (EX-7).
 
-        From their metadata for the chosen protocol; unknown if one cannot be read, or the group is no consumer group.
+        From their metadata for the chosen protocol; unknown if one cannot be read, if it is more than a group can store
+        (MOCK), or if the group is no consumer group.
         """
         self.subscribed_topics = None
         if self.protocol_type == PROTOCOL_TYPE_CONSUMER:
-            self.subscribed_topics = subscribed_topics(
-                member.metadata(self.protocol) for member in self.members.values()
-            )
+            metadata = [member.metadata(self.protocol) for member in self.members.values()]
+            if may_be_stored(self.host, sum(map(len, metadata))):
+                self.subscribed_topics = subscribed_topics(metadata)
 
     # -- members -------------------------------------------------------------------------------------------------------
 

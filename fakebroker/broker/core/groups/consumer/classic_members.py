@@ -26,8 +26,10 @@ from fakebroker.broker.core.groups.consumer.member import ClassicMetadata, Consu
 from fakebroker.broker.core.groups.consumer.migration import downgrade_for, is_last_of_consumer_protocol, policy
 from fakebroker.broker.core.groups.consumer.states import MemberState
 from fakebroker.broker.core.groups.consumer.static_members import check_holder
+from fakebroker.broker.core.groups.host import GroupHost, may_be_stored
 from fakebroker.broker.core.groups.modern.classic_replacement import replace_with_classic_group
 from fakebroker.broker.core.groups.modern.heartbeats import JOIN_EPOCH, check_room, unknown_member
+from fakebroker.broker.core.groups.modern.modern_group import failed_write
 from fakebroker.protocol.errors import ErrorCode, KafkaError, WireError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.consumer_protocol import ConsumerProtocolSubscription, decode_subscription
@@ -83,7 +85,7 @@ class _Join:
         self._group, self._request, self._member_id, self._now = group, request, member_id, now
         self._step = GroupStep(group, now)
         self._holder: ConsumerMember | None = None
-        self._subscription = _subscription_of(request)
+        self._subscription = _subscription_of(request, group.host)
         self._before = self._member_before()
         metadata = self._metadata()
         self._is_subscribed_anew = not metadata.subscribes_as(self._before.metadata)
@@ -149,9 +151,11 @@ class _Join:
         )
 
 
-def _subscription_of(request: JoinRequest) -> ConsumerProtocolSubscription:
-    """The subscription in the metadata of the first protocol. Raises KafkaError if it cannot be read."""
+def _subscription_of(request: JoinRequest, host: GroupHost) -> ConsumerProtocolSubscription:
+    """The subscription in the metadata of the first protocol. Raises KafkaError if it cannot be read or stored."""
     _, metadata = request.protocols[0]
+    if not may_be_stored(host, len(metadata)):
+        raise failed_write(ErrorCode.MESSAGE_TOO_LARGE)
     try:
         return decode_subscription(metadata)
     except WireError as error:

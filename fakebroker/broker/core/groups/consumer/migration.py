@@ -24,10 +24,11 @@ from fakebroker.broker.core.groups.consumer.member import (
     MemberMetadata,
 )
 from fakebroker.broker.core.groups.consumer.states import MemberState
-from fakebroker.broker.core.groups.host import GroupsHost, error_of_failed_write
+from fakebroker.broker.core.groups.host import GroupsHost, may_be_stored
 from fakebroker.broker.core.groups.modern.assignments import closed, opened
 from fakebroker.broker.core.groups.modern.member_table import MemberTable
 from fakebroker.broker.core.groups.modern.metadata_hash import metadata_hash_of
+from fakebroker.broker.core.groups.modern.modern_group import failed_write
 from fakebroker.broker.core.java_hash import hash_map_order
 from fakebroker.protocol.errors import ErrorCode, KafkaError, WireError
 from fakebroker.protocol.instant import Instant
@@ -146,6 +147,9 @@ def _upgrade_records(classic: ClassicGroup, host: GroupsHost, member_ids: Iterab
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     group_id, epoch = classic.group_id, classic.generation
     in_order = [classic.members[member_id] for member_id in member_ids]
+    size_bytes = sum(len(each.metadata(classic.protocol)) + len(each.assignment) for each in in_order)
+    if not may_be_stored(host, size_bytes):
+        raise failed_write(ErrorCode.MESSAGE_TOO_LARGE)
     metadata = {member.member_id: _metadata_of(classic, member) for member in in_order}
     targets = {member.member_id: _assignment_of(classic, member, host) for member in in_order}
     topics = {name for each in metadata.values() for name in each.topic_names}
@@ -272,7 +276,7 @@ def _convert(
     value = _classic_value(group, members, classic_metadata, targets, now)
     code = group.host.write_records(group.group_id, [*first, GroupEntry(group.group_id, value)], now)
     if code:
-        raise KafkaError(error_of_failed_write(code), "the group could not be stored")
+        raise failed_write(code)
     classic = group.host.group(group.group_id)
     assert isinstance(classic, ClassicGroup)
     for member_id, metadata in classic_metadata.items():

@@ -7,9 +7,8 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
-from fakebroker.broker.core.groups.host import GroupsHost
+from fakebroker.broker.core.groups.host import GroupsHost, may_be_stored
 from fakebroker.broker.core.groups.modern.modern_group import ModernGroup, failed_write
-from fakebroker.broker.core.topics import CONSUMER_OFFSETS
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.offsets_topic import GroupEntry
@@ -52,9 +51,7 @@ def check_fits(host: GroupsHost, texts: Collection[str] | None) -> None:
 
 def is_storable(host: GroupsHost, lists: Iterable[Collection[str]]) -> bool:
     """Whether these names are not too long for one batch of `__consumer_offsets` by themselves."""
-    topic = host.topics.get(CONSUMER_OFFSETS)
-    size_bytes = sum(len(names) + sum(map(len, names)) for names in lists)
-    return topic is None or size_bytes <= topic.config.log.max_message_bytes
+    return may_be_stored(host, sum(len(names) + sum(map(len, names)) for names in lists))
 
 
 def tombstone_of_classic(host: GroupsHost, group: ModernGroup) -> "list[GroupEntry]":

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from fakebroker.broker.core.groups.classic.messages import JoinAnswer, Leaver, SyncAnswer
+from fakebroker.broker.core.groups.consumer import classic_members
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.consumer_protocol import ConsumerProtocolAssignment, encode_assignment, version_of
 from tests.support.classic_members import ClassicClient
@@ -107,6 +108,17 @@ def test_who_is_refused(changes: dict[str, Any], code: ErrorCode) -> None:
 
     assert answer == JoinAnswer(code, "")
     assert lab.types() == []
+
+
+def test_what_cannot_be_stored_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two MB of names would take seconds; the member is refused as it would be for its record."""
+    lab = lab_with_member()
+    client = joined(lab)
+    monkeypatch.setattr(classic_members, "decode_subscription", lambda _: pytest.fail("it is read"))
+
+    answer = client.send_join(protocols=(("range", bytes(2_000_000)),))
+
+    assert answer == JoinAnswer(ErrorCode.UNKNOWN_SERVER_ERROR, "")
 
 
 @pytest.mark.rules("CGM-5")

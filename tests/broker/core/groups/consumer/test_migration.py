@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from fakebroker.broker.core.groups.classic import group_metadata
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.groups.classic.messages import JoinAnswer, SyncAnswer
 from fakebroker.broker.core.groups.classic.states import State
+from fakebroker.broker.core.groups.consumer import migration
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.consumer_protocol import (
     ConsumerProtocolAssignment,
@@ -116,6 +118,19 @@ def test_when_it_stays_classic(settings: dict[str, object]) -> None:
     classic = lab.shard.group("g")
     assert isinstance(classic, ClassicGroup)
     assert (classic.state, lab.types()) == (State.STABLE, [])
+
+
+def test_what_cannot_be_stored_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two MB of names would take seconds, in each heartbeat that wants to join, and for each rebalance."""
+    monkeypatch.setattr(group_metadata, "subscribed_topics", lambda _: pytest.fail("it is read"))
+    monkeypatch.setattr(migration, "decode_subscription", lambda _: pytest.fail("it is read"))
+    lab = OneConsumerGroup()
+    classic_group(lab, metadata=bytes(2_000_000))
+    classic = lab.shard.group("g")
+    assert isinstance(classic, ClassicGroup)
+    assert classic.subscribed_topics is None
+
+    assert lab.join("c1").code is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 @pytest.mark.rules("CGM-4")
