@@ -75,7 +75,7 @@ class Upgrade:
             for record in _upgrade_records(classic, host, hash_map_order(classic.members)):
                 self.group.replay(record, now)
         except KafkaError:
-            self._answer_parked()
+            self._end()
             raise
         self.group.members = _set_once(self.group.members)
         self.records: list[GroupRecord | GroupEntry] = [
@@ -98,11 +98,17 @@ class Upgrade:
                         stored.restart_session(member.member_id, stored.session_timeout_ms(member), self._now)
             return answer
         finally:
-            self._answer_parked()
+            self._end()
 
-    def _answer_parked(self) -> None:
+    def _end(self) -> None:
+        """Answer what was parked, and let go of the group: what is stored is another, and its parts refer to it.
+
+        Left to the collector, which comes rarely, each heartbeat that is refused could leave some MB of names.
+        """
         for answer in self._parked:
             answer()
+        self.group.end_timers()
+        vars(self.group).clear()
 
 
 def _set_once(members: MemberTable[ConsumerMember]) -> MemberTable[ConsumerMember]:

@@ -1,5 +1,7 @@
 """Classic groups become consumer groups, and consumer groups classic ones, while they go on reading."""
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.groups.classic.messages import JoinAnswer, SyncAnswer
 from fakebroker.broker.core.groups.classic.states import State
 from fakebroker.broker.core.groups.consumer import migration
+from fakebroker.broker.core.groups.consumer.consumer_group import ConsumerGroup
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.consumer_protocol import (
     ConsumerProtocolAssignment,
@@ -131,6 +134,29 @@ def test_what_cannot_be_stored_is_not_read(monkeypatch: pytest.MonkeyPatch) -> N
     assert classic.subscribed_topics is None
 
     assert lab.join("c1").code is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+@pytest.mark.parametrize(("size", "code"), [(2, ErrorCode.NONE), (1, ErrorCode.GROUP_MAX_SIZE_REACHED)])
+def test_the_group_of_one_heartbeat_is_freed_at_once(size: int, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stored or refused: the collector comes rarely, and the members' metadata may be long."""
+    made = list[weakref.ref[ConsumerGroup]]()
+
+    class Noted(ConsumerGroup):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            made.append(weakref.ref(self))
+
+    monkeypatch.setattr(migration, "ConsumerGroup", Noted)
+    lab = OneConsumerGroup({"group.consumer.max.size": size})
+    classic_group(lab)
+    gc.collect()
+    gc.disable()
+    try:
+        assert lab.join("c1").code is code
+        assert made
+        assert not any(each() for each in made)
+    finally:
+        gc.enable()
 
 
 @pytest.mark.rules("CGM-4")
