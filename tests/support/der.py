@@ -48,3 +48,29 @@ def scrypt(n: int, r: int, p: int) -> bytes:
 def pem(content: bytes, label: str = "ENCRYPTED PRIVATE KEY") -> str:
     """DER as a block of PEM."""
     return f"-----BEGIN {label}-----\n{encodebytes(content).decode()}-----END {label}-----\n"
+
+
+_EC_KEY = der(6, bytes.fromhex("2a8648ce3d0201"))
+_PRIME_FIELD = der(6, bytes.fromhex("2a8648ce3d0101"))
+_SHA_WITH_ECDSA = sequence(der(6, bytes.fromhex("2a8648ce3d040302")))
+
+
+def curve_without_name(prime: int = 23) -> bytes:
+    """The parameters of an elliptic curve over a prime field that is described in place of being named."""
+    size = (prime.bit_length() + 7) // 8
+    coefficient, base = der(4, bytes([1] * size)), der(4, b"\x02" + bytes([1] * size))
+    field = sequence(_PRIME_FIELD, number(prime))
+    return sequence(number(1), field, sequence(coefficient, coefficient), base, number(prime), number(1))
+
+
+def public_key(curve: bytes) -> bytes:
+    """An EC public key on a curve; its point is nonsense."""
+    return sequence(sequence(_EC_KEY, curve), der(3, b"\0\x02\x01"))
+
+
+def certificate(key: bytes) -> bytes:
+    """A certificate that nobody has signed."""
+    name = sequence(der(0x31, sequence(der(6, bytes.fromhex("550403")), der(12, b"a"))))
+    dates = sequence(der(23, b"250101000000Z"), der(23, b"490101000000Z"))
+    content = sequence(der(0xA0, number(2)), number(1), _SHA_WITH_ECDSA, name, dates, name, key)
+    return sequence(content, _SHA_WITH_ECDSA, der(3, b"\0"))

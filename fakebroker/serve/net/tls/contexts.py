@@ -19,8 +19,10 @@ from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import FakebrokerError, SettingError
 from fakebroker.protocol.listeners import Listener
 from fakebroker.serve.host_reads import HostReads
+from fakebroker.serve.net.tls.handshakes import Handshakes
 from fakebroker.serve.net.tls.key_costs import KeyRefused, check_pem
 from fakebroker.serve.net.tls.tls_settings import PEM, STORE_SETTINGS, Stamp, Store, TlsSettings, read_settings
+from fakebroker.serve.net.tls.tls_socket import GoOn
 from fakebroker.serve.net.tls.words import OWN_NOT_ACCEPTED
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
@@ -37,9 +39,10 @@ class CertificateRefused(FakebrokerError):
 class ListenerTls:
     """The TLS of one listener, as its settings are."""
 
-    def __init__(self, settings: TlsSettings) -> None:
+    def __init__(self, settings: TlsSettings, handshakes: Handshakes) -> None:
         """Raises SettingError if they cannot be used."""
         self._settings = settings
+        self._handshakes = handshakes
         self._mapping = PrincipalMapping(settings.mapping_rules)
         self._context = _context(settings)
 
@@ -48,6 +51,11 @@ class ListenerTls:
         another one, it leaves the dates of certificates to `client_of`.
         """
         return self._dateless_context if clock_is_moved else self._context
+
+    @property
+    def go_on(self) -> GoOn | None:
+        """What takes the steps of handshakes with certificates of clients; None if there are none."""
+        return None if self._context.verify_mode is ssl.CERT_NONE else self._handshakes.go_on
 
     def client_of(self, tls: ssl.SSLObject, wall_ms: int | None) -> tuple[str, Principal]:
         """The name in the client's certificate and who the client is by it; "" and ANONYMOUS without one.
@@ -82,6 +90,7 @@ class TlsContexts:
         """`settings_of` gives the settings in force of a node."""
         self._settings_of = settings_of
         self._host_reads = host_reads
+        self._handshakes = Handshakes()
         self._made: dict[Listener, tuple[TlsSettings, list[Stamp | None], ListenerTls | str]] = {}
 
     def of(self, listener: Listener) -> ListenerTls:
@@ -93,7 +102,7 @@ class TlsContexts:
         stamps = [settings.keystore.stamp(), settings.truststore.stamp()]
         made = self._made.get(listener)
         if made is None or made[:2] != (settings, stamps):
-            made = self._made[listener] = settings, stamps, _tls_or_problem(settings)
+            made = self._made[listener] = settings, stamps, self._tls_or_problem(settings)
         if isinstance(made[2], str):
             raise SettingError(made[2])
         return made[2]
@@ -105,15 +114,14 @@ class TlsContexts:
         """
         own = {f"listener.name.{listener.name.lower()}.{name}" for name in STORE_SETTINGS}
         if not own.isdisjoint(altered):
-            ListenerTls(read_settings(settings, listener, self._host_reads))
+            ListenerTls(read_settings(settings, listener, self._host_reads), self._handshakes)
 
-
-def _tls_or_problem(settings: TlsSettings) -> ListenerTls | str:
-    """The TLS of these settings, or why it cannot be had."""
-    try:
-        return ListenerTls(settings)
-    except SettingError as error:
-        return str(error)
+    def _tls_or_problem(self, settings: TlsSettings) -> ListenerTls | str:
+        """The TLS of these settings, or why it cannot be had."""
+        try:
+            return ListenerTls(settings, self._handshakes)
+        except SettingError as error:
+            return str(error)
 
 
 def _context(settings: TlsSettings) -> ssl.SSLContext:
@@ -178,10 +186,12 @@ def _load_truststore(context: ssl.SSLContext, store: Store) -> None:
 
             pem = certificates(store, content)
     try:
-        with _file_of(pem) as path:
+        with _file_of(check_pem(pem)) as path:
             context.load_verify_locations(path)
     except ssl.SSLError as error:
         raise store.wrong(f"its certificates cannot be used: {error.reason or error}") from None
+    except KeyRefused as error:
+        raise store.wrong(str(error)) from None
     # In Java each certificate of a truststore is trusted, whoever has signed it.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _POLICY_CHECK
     if _CRL_BEGIN in pem:

@@ -1,8 +1,9 @@
-"""What a key costs before it can be used, read from the key itself.
+"""What keys cost before they can be used, read from the keys themselves.
 
 An encrypted key names how often its password is hashed: 400 bytes can ask for 2,147,483,647 times, eight minutes in
-which the broker serves no client. A key or a keystore comes from settings, and so perhaps from a client that may alter
-them. It is looked at here before OpenSSL decrypts it.
+which the broker serves no client. A key, also that in a certificate, may bring an elliptic curve of its own, of which
+OpenSSL needs half a second to decode a point. They come from settings, and so perhaps from a client that may alter
+them. They are looked at here before OpenSSL reads them.
 
 MOCK: Kafka has no such bounds.
 """
@@ -13,7 +14,15 @@ from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple
 
-from fakebroker.serve.net.tls.der import INTEGER, OCTET_STRING, SEQUENCE, Element, TooComplex, read_elements
+from fakebroker.serve.net.tls.der import (
+    INTEGER,
+    OBJECT_IDENTIFIER,
+    OCTET_STRING,
+    SEQUENCE,
+    Element,
+    TooComplex,
+    read_elements,
+)
 
 MAX_ITERATIONS = 100_000  # of all keys in a store together: 0.1 s. OpenSSL takes 2,048, Java 10,000
 MAX_KEY_BYTES = 6 * 1024  # in DER; RSA with 8,192 bits takes 4.7 KB, and a handshake with it 50 ms
@@ -23,8 +32,12 @@ _KEY = "PRIVATE KEY"
 _LARGEST_BYTES = 16  # of a number: more are too many anyway
 
 
+# id-fieldType prime-field and characteristic-two-field: a curve that is not named begins with its field.
+_FIELDS = bytes.fromhex("2a8648ce3d0101"), bytes.fromhex("2a8648ce3d0102")
+
+
 class KeyRefused(Exception):
-    """A key is not used, for what it would cost; the text says why."""
+    """A key or certificate is not used, for what it would cost; the text says why."""
 
 
 class _Block(NamedTuple):
@@ -35,17 +48,22 @@ class _Block(NamedTuple):
 
 
 def check_pem(text: str) -> str:
-    """The blocks of a PEM text, if its keys can be used at a reasonable cost.
+    """The blocks of a PEM text, if its keys and certificates can be used at a reasonable cost.
 
-    The keys in it are encoded anew: OpenSSL is to be given what this returns, and reads no other key than was read
-    here. Raises KeyRefused.
+    They are encoded anew: OpenSSL is to be given what this returns, and reads nothing else than was read here. Raises
+    KeyRefused.
     """
     iterations, checked = 0, []
     for label, body in _blocks(text):
         if _KEY in label:
             key = _key(body)
             iterations += _iterations(key)
+            _check_curve(key)
             body = encodebytes(key).decode()
+        else:
+            content = _decoded(body, label.lower())
+            _check_curve(content)
+            body = encodebytes(content).decode()
         checked.append(f"{_BEGIN}{label}{_DASHES}\n{body.strip()}\n{_END}{label}{_DASHES}\n")
     _check(iterations)
     return "".join(checked)
@@ -84,21 +102,37 @@ def _key(body: str) -> bytes:
             "its key has headers of PEM, as in the old encryption of OpenSSL, which Kafka does not read: "
             "convert it with `openssl pkcs8 -topk8 -in FILE`"
         )
-    try:
-        key = a2b_base64(body)
-    except ValueError as error:
-        raise KeyRefused(f"its key cannot be read: {error}") from None
+    key = _decoded(body, "key")
     if len(key) > MAX_KEY_BYTES:
         raise KeyRefused(f"its key has {len(key):,} bytes, and at most {MAX_KEY_BYTES:,} are served: use a smaller key")
     return key
 
 
+def _decoded(body: str, what: str) -> bytes:
+    """What a block has in base64."""
+    try:
+        return a2b_base64(body)
+    except ValueError as error:
+        raise KeyRefused(f"its {what} cannot be read: {error}") from None
+
+
 def _iterations(data: bytes) -> int:
     """How many iterations the data names for its keys, all together."""
+    return sum(map(_named, _elements(data)))
+
+
+def _check_curve(data: bytes) -> None:
+    """Raises KeyRefused for a key with an elliptic curve that has no name, or a certificate with such a key."""
+    if any(element.tag == OBJECT_IDENTIFIER and element.content in _FIELDS for element in _elements(data)):
+        raise KeyRefused("it has a key with an elliptic curve that has no name: use a named one, such as P-256")
+
+
+def _elements(data: bytes) -> Iterator[Element]:
     try:
-        return sum(_named(element) for outer in read_elements(data) for element in outer.all())
+        outer = read_elements(data)
     except TooComplex:
         raise KeyRefused("it is nested too deeply, or has too many elements") from None
+    return (element for each in outer for element in each.all())
 
 
 def _named(element: Element) -> int:

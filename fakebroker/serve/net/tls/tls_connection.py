@@ -29,8 +29,10 @@ class TlsClientConnection(ClientConnection):
         """As ClientConnection. Raises SettingError if certificates that were read anew cannot be used."""
         self._listener_tls = server.tls.of(listener)
         self._judges_dates = abs(server.clock.now().wall_ms - time() * 1000) > SAME_TIME_MS
-        self._tls_socket = TlsSocket(accepted, self._listener_tls.context(self._judges_dates))
+        context, go_on = self._listener_tls.context(self._judges_dates), self._listener_tls.go_on
+        self._tls_socket = TlsSocket(accepted, context, go_on)
         self._tls_socket.on_secured = self._secured
+        self._tls_socket.on_return = self._returned
         self._is_read_scheduled = False
         super().__init__(server, listener, self._tls_socket, peer_host, peer_port)
 
@@ -51,20 +53,37 @@ class TlsClientConnection(ClientConnection):
             return
         had_failed, had_secured = bool(tls.failure), tls.is_secured
         super().read()
-        if self._state in ENDED:
-            return
+        if self._state not in ENDED:
+            self._look(had_failed, had_secured)
+
+    def _look(self, had_failed: bool, had_secured: bool) -> None:
+        """See to what has become of the socket since then."""
+        tls = self._tls_socket
         if tls.failure and not had_failed:
             if had_secured:
                 self._connection.fail(f"TLS: {tls.failure}")
             else:
                 engine_tls.failed(self._connection, tls.failure)
             self._server.flush()
+        elif tls.is_away:  # `_returned` goes on with it
+            self._server.sockets.remove_reader(tls.fileno())
         elif self._state is OPEN and tls.has_ended:
             self._read_end()
         elif self._state is OPEN and tls.may_have_more:
             self._watch()
         if tls.has_unsent and self._state not in ENDED:
             self._server.sockets.add_writer(tls.fileno(), self.write)
+
+    def _returned(self) -> None:
+        """A step of the handshake was taken beside the loop."""
+        try:
+            self._tls_socket.flush()
+        except OSError as error:
+            self._end(f"connection lost: {error}")
+            return
+        self._look(had_failed=False, had_secured=False)
+        if self._state is OPEN:
+            self._watch()
 
     def _watch(self) -> None:
         """Be called again, also for records that the socket has given already."""

@@ -21,6 +21,9 @@ HELLO_BYTES = 16 * 1024  # read at once in the handshake, and its most before th
 HANDSHAKE_BYTES = 48 * 1024  # of the client, with its certificates; Kafka's Java takes messages of 32 KiB
 MAX_UNSENT_BYTES = 64 * 1024  # of ciphertext, before nothing more is read
 
+GoOn = Callable[[Callable[[], None], Callable[[SSLError | None], None]], None]
+"""Takes a step of a handshake somewhere, and then calls what comes second with the error, or None."""
+
 _KEEPS_SESSIONS = ("TLSv1.2",)
 INTERNAL_ERROR_ALERT = b"\x15\x03\x03\x00\x02\x02\x50"
 
@@ -33,11 +36,16 @@ class TlsSocket:
     BlockingIOError, and the next call must be for the same data, as `ClientConnection` does it.
     """
 
-    def __init__(self, raw: socket, context: SSLContext) -> None:
+    def __init__(self, raw: socket, context: SSLContext, go_on: GoOn | None = None) -> None:
         """`on_secured` is to be set before the first `recv`; it is called when the handshake is done, once, and may set
         `failure` if it does not like the outcome. It is forgotten then, or at the end.
+
+        `go_on` takes the steps of the handshake in which the client may show certificates (handshakes.py); None: they
+        are taken at once. While it does, `is_away` is true and nothing is read. `on_return` is called afterwards.
         """
         self.raw = raw
+        self.on_return: Callable[[], None] = _nothing
+        self.is_away = False  # OpenSSL is at work in another thread: nobody may touch it
         self.on_secured: Callable[[], None] = _nothing
         self.failure = ""  # why the client is not heard any more, in words
         self.is_secured = False  # the handshake is done
@@ -51,6 +59,8 @@ class TlsSocket:
         self._started = b""  # the first bytes of the client, for words about a failure
         self._handshake_bytes = 0  # of the client
         self._is_answered = False  # the broker has said something in the handshake
+        self._go_on = go_on
+        self._is_closed = False
         self._records = ArrivedRecords()
         self._empty_records = 0  # in a row
         self.fileno = raw.fileno
@@ -77,6 +87,9 @@ class TlsSocket:
         Raises BlockingIOError if that is nothing yet, also when the handshake has failed (`failure`), and OSError
         for a connection that is lost or damaged.
         """
+        if self.is_away:
+            self.may_have_more = False
+            raise BlockingIOError
         if self.failure:
             self.may_have_more = False
             self.raw.recv(size)  # nobody is interested
@@ -109,8 +122,6 @@ class TlsSocket:
         else:
             self._incoming.write_eof()
         self._shake_hands()
-        if self.is_secured:
-            self._records.add(self._incoming.read())  # OpenSSL takes a record at a time: what is left begins with one
 
     def send(self, data: bytes | memoryview) -> int:
         """Encrypt and send; how many bytes of `data` were sent. Raises BlockingIOError, OSError."""
@@ -144,7 +155,7 @@ class TlsSocket:
 
     def flush(self) -> bool:
         """Send ciphertext that is made; whether the socket has taken all of it. Raises OSError."""
-        if self._outgoing.pending:
+        if not self.is_away and self._outgoing.pending:
             self._ciphertext = memoryview(bytes(self._ciphertext) + self._outgoing.read())
         try:
             while self._ciphertext:
@@ -160,7 +171,9 @@ class TlsSocket:
 
     def close(self) -> None:
         """Close the socket; the client hears that nothing more comes, if that can be sent at once."""
-        self.on_secured = _nothing  # most likely of an object that holds this one: a cycle would keep all of OpenSSL's
+        self._is_closed = True
+        self.on_secured = self.on_return = _nothing  # most likely of an object that holds this one: a cycle would keep
+        # all of OpenSSL's
         with suppress(OSError):  # it may be lost
             if self.is_secured and not self._ciphertext and not self._is_reset:
                 self._say_good_bye()
@@ -177,23 +190,41 @@ class TlsSocket:
         self.flush()
 
     def _shake_hands(self) -> None:
-        """Go on with the handshake."""
+        """Go on with the handshake, here or elsewhere."""
+        if self._go_on is not None and self._is_answered:
+            self.is_away = True
+            self._go_on(self.tls.do_handshake, self._return)
+            return
         try:
             self.tls.do_handshake()
-        except SSLWantReadError:
+        except SSLError as error:
+            self._went_on(error)
+        else:
+            self._went_on(None)
+
+    def _return(self, error: SSLError | None) -> None:
+        """A step of the handshake was taken elsewhere."""
+        self.is_away = False
+        if not self._is_closed:
+            self._went_on(error)
+            self.on_return()
+
+    def _went_on(self, error: SSLError | None) -> None:
+        """A step of the handshake has ended with an error, or it is done."""
+        if isinstance(error, SSLWantReadError):
             self._is_answered = self._is_answered or bool(self._outgoing.pending)
             if self._handshake_bytes >= (HANDSHAKE_BYTES if self._is_answered else HELLO_BYTES):
                 self.failure = LONG_HANDSHAKE
-            return
-        except SSLError as error:
+        elif error is not None:
             self.failure = words_of_failure(error, self._started)
             with suppress(OSError):
                 self._alert()
-            return
-        self.flush()
-        self.is_secured, self._started = True, b""
-        on_secured, self.on_secured = self.on_secured, _nothing
-        on_secured()
+        else:
+            self.flush()
+            self.is_secured, self._started = True, b""
+            self._records.add(self._incoming.read())  # OpenSSL takes a record at a time: what is left begins with one
+            on_secured, self.on_secured = self.on_secured, _nothing
+            on_secured()
 
     def _alert(self) -> None:
         """Tell the client that the handshake failed. OpenSSL tells nothing to a client that does not speak TLS; Java,

@@ -12,7 +12,19 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from fakebroker.serve.net.tls.key_costs import MAX_ITERATIONS, KeyRefused, check_pem, check_pkcs12
-from tests.support.der import SALT, der, encrypted_key, number, pbkdf2, pem, scrypt, sequence
+from tests.support.der import (
+    SALT,
+    certificate,
+    curve_without_name,
+    der,
+    encrypted_key,
+    number,
+    pbkdf2,
+    pem,
+    public_key,
+    scrypt,
+    sequence,
+)
 from tests.support.tls import authority
 
 TOO_MANY = 2**31 - 1
@@ -130,3 +142,18 @@ def test_the_look_at_a_file_is_bounded(content: bytes) -> None:
 def test_what_is_no_der_is_left_to_openssl(content: str) -> None:
     """It reports that itself."""
     check_pkcs12(bytes.fromhex(content))
+
+
+@pytest.mark.parametrize(
+    ("content", "label"),
+    [
+        (certificate(public_key(curve_without_name())), "CERTIFICATE"),
+        (certificate(public_key(curve_without_name())), "TRUSTED CERTIFICATE"),
+        (sequence(number(1), der(4, b"1"), der(0xA0, curve_without_name())), "EC PRIVATE KEY"),
+        (curve_without_name(), "EC PARAMETERS"),
+    ],
+)
+def test_curves_without_names_are_refused(content: bytes, label: str) -> None:
+    """OpenSSL would take half a second for each point on one of 660 bits, if its prime is badly chosen."""
+    with pytest.raises(KeyRefused, match="an elliptic curve that has no name: use a named one, such as P-256"):
+        check_pem(authority().issue().file.read_text() + pem(content, label))

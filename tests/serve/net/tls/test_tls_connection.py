@@ -3,11 +3,14 @@
 import asyncio
 import contextlib
 import os
+import queue
 import socket
 import ssl
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,6 +22,7 @@ from fakebroker.client.scripted.tcp_driver import TcpDriver
 from fakebroker.protocol.errors import SettingError
 from fakebroker.protocol.wire.messages.fetch import FetchTopic
 from fakebroker.serve.net.loop import new_event_loop
+from fakebroker.serve.net.tls.handshakes import Handshakes
 from fakebroker.serve.net.tls.tls_connection import TlsClientConnection
 from fakebroker.serve.net.tls.tls_socket import DECRYPTED_BYTES, MAX_UNSENT_BYTES, RECORD_BYTES, TlsSocket
 from fakebroker.testing.certificates import Certificate, CertificateAuthority
@@ -113,6 +117,39 @@ def test_a_certificate_may_be_required(version: ssl.TLSVersion) -> None:
         for name in ("STRICT", "SSL"):
             assert asked(address_of(broker, name), alice)
         assert principals(broker) == ["User:CN=alice", "User:ANONYMOUS"]
+
+
+@pytest.mark.parametrize("make_loop", [new_event_loop, asyncio.SelectorEventLoop])
+@BOTH_VERSIONS
+def test_others_are_served_while_a_certificate_is_decoded(
+    version: ssl.TLSVersion, make_loop: Callable[[], asyncio.AbstractEventLoop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For one with a curve of its own OpenSSL takes half a second; a chain has many."""
+    waiting, go_on = queue.Queue[Callable[[], None]](), Handshakes.go_on
+    may_wait = [True]
+
+    def hold(*step: Any) -> None:
+        """The first step; the client may need two."""
+        if may_wait:
+            waiting.put(partial(go_on, *step))
+            may_wait.clear()
+        else:
+            go_on(*step)
+
+    monkeypatch.setattr(Handshakes, "go_on", hold)
+    monkeypatch.setattr(fakebroker.serve.net.thread, "new_event_loop", make_loop)
+    listen = ["SSL://127.0.0.1:0", "PLAINTEXT://127.0.0.1:0"]
+    with (
+        FakeBroker(listen=listen, config=authority().broker_config("required")) as broker,
+        ThreadPoolExecutor() as pool,
+    ):
+        context = client_context(authority().issue_client("alice"), version=version)
+        answer = pool.submit(asked, address_of(broker), context)
+        step = waiting.get(timeout=PATIENCE_S)
+        assert asked(address_of(broker, "PLAINTEXT"), None)
+        assert not answer.done()
+        broker._call(step)
+        assert answer.result(PATIENCE_S)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.serve.net.tls.tls_socket import ENCRYPTED_BYTES, INTERNAL_ERROR_ALERT, RECORD_BYTES, TlsSocket
+from fakebroker.serve.net.tls.tls_socket import ENCRYPTED_BYTES, INTERNAL_ERROR_ALERT, RECORD_BYTES, GoOn, TlsSocket
 from fakebroker.testing.certificates import Certificate, CertificateAuthority
 from tests.support.chance import examples
 
@@ -81,10 +81,10 @@ def server_context(**options: Any) -> ssl.SSLContext:
 class Pair:
     """A client and the broker's side. `pump` lets both talk until neither has more to say."""
 
-    def __init__(self, context: ssl.SSLContext | None = None, ca: str | None = None) -> None:
+    def __init__(self, context: ssl.SSLContext | None = None, ca: str | None = None, go_on: GoOn | None = None) -> None:
         self.wire = Wire()
         self.secured = 0
-        self.broker = TlsSocket(self.wire, context or server_context())  # type: ignore[arg-type]
+        self.broker = TlsSocket(self.wire, context or server_context(), go_on)  # type: ignore[arg-type]
         self.broker.on_secured = self._count
         self.to_client, self.from_client = ssl.MemoryBIO(), ssl.MemoryBIO()
         trusting = ssl.create_default_context(cafile=ca or str(authority().ca_file))
@@ -301,6 +301,80 @@ def test_a_client_that_leaves_in_the_handshake() -> None:
     with pytest.raises(BlockingIOError):
         pair.broker.recv(EVERYTHING)
     assert "closed the connection in the middle of the handshake" in pair.broker.failure
+
+
+class Elsewhere:
+    """Where steps of a handshake wait for the test to take them."""
+
+    def __init__(self) -> None:
+        self.steps = list[tuple[Callable[[], None], Callable[[ssl.SSLError | None], None]]]()
+
+    def go_on(self, handshake: Callable[[], None], then: Callable[[ssl.SSLError | None], None]) -> None:
+        self.steps.append((handshake, then))
+
+    def take(self) -> None:
+        (handshake, then) = self.steps.pop()
+        try:
+            handshake()
+        except ssl.SSLError as error:
+            then(error)
+        else:
+            then(None)
+
+
+def away(elsewhere: Elsewhere, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> Pair:
+    """A handshake after the broker's answer, whose next step is somewhere else."""
+    pair = Pair(server_context(maximum_version=version), go_on=elsewhere.go_on)
+    for _ in range(2):
+        pair._client_turn()
+        with contextlib.suppress(BlockingIOError):
+            pair.broker.recv(EVERYTHING)
+    assert pair.broker.is_away
+    return pair
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_step_may_be_taken_elsewhere(version: ssl.TLSVersion) -> None:
+    """Meanwhile nothing is read, and nobody touches OpenSSL; who waits is told of the end."""
+    elsewhere = Elsewhere()
+    pair, returns = away(elsewhere, version), list[bool]()
+    pair.broker.on_return = lambda: returns.append(pair.broker.is_secured)
+    pair.wire.arrived += b"\x17"
+    with pytest.raises(BlockingIOError):
+        pair.broker.recv(EVERYTHING)
+    assert pair.wire.arrived.pop() == 0x17
+    pair.broker._outgoing.write(b"amid")
+    pair.broker.flush()
+    assert (pair.broker._outgoing.read(), pair.broker.may_have_more, returns) == (b"amid", False, [])
+    elsewhere.take()
+    assert (returns, pair.secured) == ([True], 1)
+    pair._client_turn()
+    pair.say(b"request")
+    assert pair.broker.recv(EVERYTHING) == b"request"
+
+
+def test_a_step_elsewhere_may_fail() -> None:
+    """Then the failure has its words, and who waits is told."""
+    elsewhere, returns = Elsewhere(), list[str]()
+    pair = Pair(ca=str(CertificateAuthority().ca_file), go_on=elsewhere.go_on)
+    pair.broker.on_return = lambda: returns.append(pair.broker.failure)
+    with pytest.raises(ssl.SSLCertVerificationError):
+        pair.pump()
+    with pytest.raises(BlockingIOError):
+        pair.broker.recv(EVERYTHING)
+    elsewhere.take()
+    assert "its issuer is not in the client's truststore" in returns[0]
+
+
+def test_a_socket_may_be_closed_while_a_step_is_taken_elsewhere() -> None:
+    """What comes of it then is nobody's."""
+    elsewhere = Elsewhere()
+    pair = away(elsewhere)
+    pair.broker.on_return = lambda: pytest.fail("nobody waits")
+    pair.broker.close()
+    elsewhere.take()
+    assert pair.wire.is_closed
+    assert not pair.secured
 
 
 @examples(200)

@@ -1,0 +1,79 @@
+"""Handshakes beside the event loop, where clients show certificates.
+
+OpenSSL decodes the key of every certificate before it asks who has signed it. A key of 700 bytes with a curve of its
+own takes half a second, and nothing can tell OpenSSL not to: in TLS 1.3 nobody but OpenSSL sees the certificates. While
+it is at work, other threads are served, and these here have the lowest priority.
+"""
+
+import asyncio
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from ssl import SSLError
+from typing import Final
+
+MOST_THREADS: Final = 64
+_LOWEST_PRIORITY: Final = 19
+
+
+class _Step:
+    """A step of a handshake. It forgets what it was given, so that no thread keeps a connection from its end."""
+
+    def __init__(self, handshake: Callable[[], None], then: Callable[[SSLError | None], None]) -> None:
+        self._handshake = [handshake]
+        self._then = [then]
+        self._loop = asyncio.get_running_loop()
+
+    def take(self) -> None:
+        """Take it, and have `then` called in the loop."""
+        error: SSLError | None = None
+        try:
+            self._handshake.pop()()
+        except SSLError as failed:
+            error = failed
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(self._tell, error)
+
+    def _tell(self, error: SSLError | None) -> None:
+        self._then.pop()(error)
+
+
+class Handshakes:
+    """Goes on with handshakes in threads: few, so that one that takes long holds up no other."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting = deque[_Step]()
+        self._threads = 0
+
+    def go_on(self, handshake: Callable[[], None], then: Callable[[SSLError | None], None]) -> None:
+        """Take a step of a handshake. The running loop calls `then` with the error or None, unless it was closed."""
+        with self._lock:
+            self._waiting.append(_Step(handshake, then))
+            if self._threads == MOST_THREADS:
+                return
+            self._threads += 1
+        try:
+            threading.Thread(target=self._work_beside, name="fakebroker-handshake", daemon=True).start()
+        except RuntimeError:  # the system has no further thread
+            self._work()
+
+    def _work_beside(self) -> None:
+        if sys.platform == "linux":  # elsewhere the priority is that of the whole process
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST_PRIORITY)
+        self._work()
+
+    def _work(self) -> None:
+        while (step := self._next()) is not None:
+            step.take()
+
+    def _next(self) -> _Step | None:
+        """The step that has waited longest. With None the thread is over."""
+        with self._lock:
+            if self._waiting:
+                return self._waiting.popleft()
+            self._threads -= 1
+            return None
