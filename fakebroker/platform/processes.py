@@ -1,9 +1,10 @@
-"""Limits, processors and groups of processes."""
+"""Limits, processors, priorities and groups of processes."""
 
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -30,6 +31,13 @@ def processors() -> Sequence[int]:
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return range(os.cpu_count() or 1)
+
+
+def give_thread_lowest_priority() -> None:
+    """Let this thread run where no other wants to. Only Linux has priorities of threads that are not the process's."""
+    if sys.platform == "linux":
+        with suppress(OSError):  # a sandbox may forbid it
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
 
 
 def end_group(process: "subprocess.Popen[bytes]", *, by_force: bool) -> None:

@@ -6,8 +6,6 @@ it is at work, other threads are served, and these here have the lowest priority
 """
 
 import asyncio
-import os
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -15,8 +13,9 @@ from contextlib import suppress
 from ssl import SSLError
 from typing import Final
 
+from fakebroker.platform.processes import give_thread_lowest_priority
+
 MOST_THREADS: Final = 64
-_LOWEST_PRIORITY: Final = 19
 
 
 class _Step:
@@ -62,8 +61,7 @@ class Handshakes:
             self._work()
 
     def _work_beside(self) -> None:
-        if sys.platform == "linux":  # elsewhere the priority is that of the whole process
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST_PRIORITY)
+        give_thread_lowest_priority()
         self._work()
 
     def _work(self) -> None:

@@ -15,24 +15,24 @@ PATIENCE_S = 10
 
 
 def outcome(handshake: Callable[[], None]) -> tuple[ssl.SSLError | None, threading.Thread]:
-    """What the loop is told of a step, and in which thread."""
+    """What the loop hears of a step, and in which thread."""
 
     async def test() -> tuple[ssl.SSLError | None, threading.Thread]:
-        told: asyncio.Future[ssl.SSLError | None] = asyncio.get_running_loop().create_future()
-        Handshakes().go_on(handshake, told.set_result)
-        return await asyncio.wait_for(told, PATIENCE_S), threading.current_thread()
+        heard: asyncio.Future[ssl.SSLError | None] = asyncio.get_running_loop().create_future()
+        Handshakes().go_on(handshake, heard.set_result)
+        return await asyncio.wait_for(heard, PATIENCE_S), threading.current_thread()
 
     return asyncio.run(test())
 
 
 def test_a_step_is_taken_in_another_thread() -> None:
-    """And the loop is told in its own."""
+    """And the loop hears of it in its own."""
     taken = list[threading.Thread]()
     assert outcome(lambda: taken.append(threading.current_thread())) == (None, threading.main_thread())
     assert taken[0] is not threading.main_thread()
 
 
-def test_an_error_is_told() -> None:
+def test_an_error_comes_back() -> None:
     """Also that more of the client is needed."""
     wanted = ssl.SSLWantReadError()
 
@@ -48,15 +48,15 @@ def test_there_are_only_so_many_threads(monkeypatch: pytest.MonkeyPatch) -> None
     taken, may_end = list[int](), threading.Event()
 
     async def test() -> None:
-        told = asyncio.Queue[ssl.SSLError | None]()
+        heard = asyncio.Queue[ssl.SSLError | None]()
         beside = Handshakes()
-        beside.go_on(lambda: taken.append(may_end.wait(PATIENCE_S)), told.put_nowait)
+        beside.go_on(lambda: taken.append(may_end.wait(PATIENCE_S)), heard.put_nowait)
         for number in range(2, 9):
-            beside.go_on(partial(taken.append, number), told.put_nowait)
+            beside.go_on(partial(taken.append, number), heard.put_nowait)
         assert not taken
         may_end.set()
         for _ in range(8):
-            await asyncio.wait_for(told.get(), PATIENCE_S)
+            await asyncio.wait_for(heard.get(), PATIENCE_S)
 
     asyncio.run(test())
     assert taken == list(range(1, 9))
@@ -72,12 +72,12 @@ def test_without_threads_a_step_is_taken_at_once(monkeypatch: pytest.MonkeyPatch
     assert outcome(lambda: None)[0] is None
 
 
-def test_a_loop_that_was_closed_is_not_told() -> None:
+def test_a_loop_that_was_closed_hears_nothing() -> None:
     """The thread ends, and nothing is raised in it."""
     may_end, beside = threading.Event(), Handshakes()
 
     async def test() -> None:
-        beside.go_on(lambda: assert_true(may_end.wait(PATIENCE_S)), lambda _: pytest.fail("it is told"))
+        beside.go_on(lambda: assert_true(may_end.wait(PATIENCE_S)), lambda _: pytest.fail("it was called"))
 
     asyncio.run(test())
     (thread,) = (each for each in threading.enumerate() if each.name == "fakebroker-handshake")

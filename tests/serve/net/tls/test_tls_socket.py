@@ -335,7 +335,7 @@ def away(elsewhere: Elsewhere, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3)
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_a_step_may_be_taken_elsewhere(version: ssl.TLSVersion) -> None:
-    """Meanwhile nothing is read, and nobody touches OpenSSL; who waits is told of the end."""
+    """Meanwhile nothing is read, and nobody touches OpenSSL; who waits hears of the end."""
     elsewhere = Elsewhere()
     pair, returns = away(elsewhere, version), list[bool]()
     pair.broker.on_return = lambda: returns.append(pair.broker.is_secured)
@@ -354,7 +354,7 @@ def test_a_step_may_be_taken_elsewhere(version: ssl.TLSVersion) -> None:
 
 
 def test_a_step_elsewhere_may_fail() -> None:
-    """Then the failure has its words, and who waits is told."""
+    """Then the failure has its words, and who waits hears of it."""
     elsewhere, returns = Elsewhere(), list[str]()
     pair = Pair(ca=str(CertificateAuthority().ca_file), go_on=elsewhere.go_on)
     pair.broker.on_return = lambda: returns.append(pair.broker.failure)
