@@ -19,7 +19,7 @@ from tests.support.frames import request
 from tests.support.rights import allow, guarded_lab
 from tests.support.work_counter import calls_of
 
-PARTITIONS, CLIENTS = 5_000, 60
+PARTITIONS, CLIENTS = 5_000, 24
 UNIT_S = FIRST_STEP_S
 METADATA = request("Metadata", 12, topics=[MetadataRequestTopic(name="t")])
 MEMBER = "c5f6a5a0-0000-4000-8000-000000000000"

@@ -243,14 +243,14 @@ def test_requests_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
         joins = []
         for count, name in enumerate("ab", 1):
             client = broker.client(name, {"JoinGroup": 3})
-            joins.append(asyncio.create_task(asyncio.to_thread(client.join, "billing", ["orders"])))
+            joins.append(client.start(client.steps.join("billing", ["orders"])))
             await broker.group("billing").wait(joined=count, timeout_s=30)
         message = sent_to(reader)["waiting"]
         assert ([each["client"] for each in message["waiting"]], message["total"]) == (["a"], 2)
         assert sent_to(reader) == {}
         hold.release()
-        await asyncio.gather(*joins)
         assert sent_to(reader)["waiting"] == {"waiting": [], "total": 0}
+        await asyncio.to_thread(lambda: [join.result() for join in joins])
 
     run(test)
 
