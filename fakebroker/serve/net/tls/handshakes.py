@@ -15,7 +15,7 @@ from typing import Final
 
 from fakebroker.platform.processes import give_thread_lowest_priority
 
-MOST_THREADS: Final = 64
+MOST_THREADS: Final = 512
 
 
 class _Step:
@@ -26,39 +26,60 @@ class _Step:
         self._then = [then]
         self._loop = asyncio.get_running_loop()
 
+    def forget(self) -> None:
+        """Nobody waits for it any more. If it is not being taken yet, it never is."""
+        self._handshake.clear()
+        self._then.clear()
+
     def take(self) -> None:
         """Take it, and have `then` called in the loop."""
         error: SSLError | None = None
         try:
             self._handshake.pop()()
+        except IndexError:
+            return
         except SSLError as failed:
-            error = failed
+            error = failed.with_traceback(None)  # it would be a cycle, with all that OpenSSL has of the connection
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(self._tell, error)
 
     def _tell(self, error: SSLError | None) -> None:
-        self._then.pop()(error)
+        for then in self._then:
+            then(error)
+        self.forget()
 
 
 class Handshakes:
-    """Goes on with handshakes in threads: few, so that one that takes long holds up no other."""
+    """Goes on with handshakes in threads, among which the system divides its time: one that takes long holds up no
+    other, unless there are very many.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting = deque[_Step]()
         self._threads = 0
 
-    def go_on(self, handshake: Callable[[], None], then: Callable[[SSLError | None], None]) -> None:
+    def go_on(self, handshake: Callable[[], None], then: Callable[[SSLError | None], None]) -> _Step:
         """Take a step of a handshake. The running loop calls `then` with the error or None, unless it was closed."""
+        step = _Step(handshake, then)
         with self._lock:
-            self._waiting.append(_Step(handshake, then))
-            if self._threads == MOST_THREADS:
-                return
-            self._threads += 1
+            self._waiting.append(step)
+            has_thread = self._threads < MOST_THREADS
+            self._threads += has_thread
+        if has_thread:
+            self._begin()
+        return step
+
+    def _begin(self) -> None:
         try:
             threading.Thread(target=self._work_beside, name="fakebroker-handshake", daemon=True).start()
         except RuntimeError:  # the system has no further thread
-            self._work()
+            with self._lock:
+                self._threads -= 1
+                is_alone = not self._threads
+                self._threads += is_alone
+            if is_alone:  # nobody else would take it
+                self._work()
 
     def _work_beside(self) -> None:
         give_thread_lowest_priority()

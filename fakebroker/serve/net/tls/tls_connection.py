@@ -76,14 +76,8 @@ class TlsClientConnection(ClientConnection):
 
     def _returned(self) -> None:
         """A step of the handshake was taken beside the loop."""
-        try:
-            self._tls_socket.flush()
-        except OSError as error:
-            self._end(f"connection lost: {error}")
-            return
-        self._look(had_failed=False, had_secured=False)
-        if self._state is OPEN:
-            self._watch()
+        self._watch()
+        self._read_now()
 
     def _watch(self) -> None:
         """Be called again, also for records that the socket has given already."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from socket import SO_LINGER, socket
 from ssl import MemoryBIO, SSLContext, SSLEOFError, SSLError, SSLWantReadError, SSLZeroReturnError
+from typing import NamedTuple, Protocol
 
 from fakebroker.serve.net.tls.records import ArrivedRecords
 from fakebroker.serve.net.tls.words import EMPTY_RECORDS, LONG_HANDSHAKE, speaks_tls, words_of_failure
@@ -18,11 +19,26 @@ RECORDS_AT_ONCE = 64  # decrypted; a small one costs as much as a large one
 EMPTY_AT_ONCE = 8  # of them without data: such a one may cost ten times as much
 MAX_EMPTY_RECORDS = 32  # in a row, as in BoringSSL; OpenSSL has this limit, but not for KeyUpdates
 HELLO_BYTES = 16 * 1024  # read at once in the handshake, and its most before the broker answers; 0.5 KB are usual
-HANDSHAKE_BYTES = 48 * 1024  # of the client, with its certificates; Kafka's Java takes messages of 32 KiB
+HANDSHAKE_BYTES = 32 * 1024  # of the client, with its certificates; Kafka's Java takes messages of that size
 MAX_UNSENT_BYTES = 64 * 1024  # of ciphertext, before nothing more is read
 
-GoOn = Callable[[Callable[[], None], Callable[[SSLError | None], None]], None]
+
+class Step(Protocol):
+    """A step of a handshake that is taken elsewhere."""
+
+    def forget(self) -> None:
+        """Nobody waits for it any more."""
+
+
+GoOn = Callable[[Callable[[], None], Callable[[SSLError | None], None]], Step]
 """Takes a step of a handshake somewhere, and then calls what comes second with the error, or None."""
+
+
+class _Taken(NamedTuple):
+    """A step of the handshake that was taken."""
+
+    error: SSLError | None
+
 
 _KEEPS_SESSIONS = ("TLSv1.2",)
 INTERNAL_ERROR_ALERT = b"\x15\x03\x03\x00\x02\x02\x50"
@@ -40,8 +56,8 @@ class TlsSocket:
         """`on_secured` is to be set before the first `recv`; it is called when the handshake is done, once, and may set
         `failure` if it does not like the outcome. It is forgotten then, or at the end.
 
-        `go_on` takes the steps of the handshake in which the client may show certificates (handshakes.py); None: they
-        are taken at once. While it does, `is_away` is true and nothing is read. `on_return` is called afterwards.
+        `go_on` takes the steps of the handshake (handshakes.py); None: they are taken at once. While it does, `is_away`
+        is true and nothing is read. `on_return` is called afterwards, and the next `recv` sees what has come of it.
         """
         self.raw = raw
         self.on_return: Callable[[], None] = _nothing
@@ -60,7 +76,8 @@ class TlsSocket:
         self._handshake_bytes = 0  # of the client
         self._is_answered = False  # the broker has said something in the handshake
         self._go_on = go_on
-        self._is_closed = False
+        self._step: Step | None = None  # the one that is taken elsewhere
+        self._taken: _Taken | None = None  # one that was taken elsewhere, and not seen to yet
         self._records = ArrivedRecords()
         self._empty_records = 0  # in a row
         self.fileno = raw.fileno
@@ -90,6 +107,8 @@ class TlsSocket:
         if self.is_away:
             self.may_have_more = False
             raise BlockingIOError
+        if self._taken is not None:
+            self._see_to_taken()
         if self.failure:
             self.may_have_more = False
             self.raw.recv(size)  # nobody is interested
@@ -171,7 +190,8 @@ class TlsSocket:
 
     def close(self) -> None:
         """Close the socket; the client hears that nothing more comes, if that can be sent at once."""
-        self._is_closed = True
+        if self._step is not None:
+            self._step.forget()
         self.on_secured = self.on_return = _nothing  # most likely of an object that holds this one: a cycle would keep
         # all of OpenSSL's
         with suppress(OSError):  # it may be lost
@@ -190,10 +210,13 @@ class TlsSocket:
         self.flush()
 
     def _shake_hands(self) -> None:
-        """Go on with the handshake, here or elsewhere."""
-        if self._go_on is not None and self._is_answered:
+        """Go on with the handshake, here or elsewhere.
+
+        Elsewhere from the first step on: behind a client's first word OpenSSL may find the next ones.
+        """
+        if self._go_on is not None:
             self.is_away = True
-            self._go_on(self.tls.do_handshake, self._return)
+            self._step = self._go_on(self.tls.do_handshake, self._return)
             return
         try:
             self.tls.do_handshake()
@@ -203,11 +226,19 @@ class TlsSocket:
             self._went_on(None)
 
     def _return(self, error: SSLError | None) -> None:
-        """A step of the handshake was taken elsewhere."""
-        self.is_away = False
-        if not self._is_closed:
-            self._went_on(error)
-            self.on_return()
+        """A step of the handshake was taken elsewhere. `recv` sees to it: whoever calls that hears what it raises."""
+        self.is_away, self._step, self._taken = False, None, _Taken(error)
+        self.on_return()
+
+    def _see_to_taken(self) -> None:
+        """Raises OSError, BlockingIOError if the handshake has failed."""
+        assert self._taken is not None
+        error, self._taken = self._taken.error, None
+        self._went_on(error)
+        if self.failure:
+            self.may_have_more = False
+            raise BlockingIOError
+        self.flush()
 
     def _went_on(self, error: SSLError | None) -> None:
         """A step of the handshake has ended with an error, or it is done."""

@@ -62,6 +62,25 @@ def test_there_are_only_so_many_threads(monkeypatch: pytest.MonkeyPatch) -> None
     assert taken == list(range(1, 9))
 
 
+def test_a_step_that_nobody_waits_for_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its client has gone; those behind it should not wait for it."""
+    monkeypatch.setattr(handshakes, "MOST_THREADS", 1)
+    taken, may_end = list[int](), threading.Event()
+
+    async def test() -> None:
+        heard = asyncio.Queue[ssl.SSLError | None]()
+        beside = Handshakes()
+        under_way = beside.go_on(lambda: taken.append(may_end.wait(PATIENCE_S)), lambda _: pytest.fail("it was called"))
+        beside.go_on(lambda: pytest.fail("it was taken"), heard.put_nowait).forget()
+        beside.go_on(lambda: taken.append(3), heard.put_nowait)
+        under_way.forget()
+        may_end.set()
+        await asyncio.wait_for(heard.get(), PATIENCE_S)
+
+    asyncio.run(test())
+    assert taken == [True, 3]
+
+
 def test_without_threads_a_step_is_taken_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where a container has used up its processes."""
 

@@ -2,15 +2,18 @@
 
 import asyncio
 import contextlib
+import itertools
 import os
 import queue
 import socket
 import ssl
+import struct
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -125,16 +128,15 @@ def test_others_are_served_while_a_certificate_is_decoded(
     version: ssl.TLSVersion, make_loop: Callable[[], asyncio.AbstractEventLoop], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For one with a curve of its own OpenSSL takes half a second; a chain has many."""
-    waiting, go_on = queue.Queue[Callable[[], None]](), Handshakes.go_on
-    may_wait = [True]
+    waiting, go_on = queue.Queue[Callable[[], object]](), Handshakes.go_on
+    count = itertools.count(1)
 
-    def hold(*step: Any) -> None:
-        """The first step; the client may need two."""
-        if may_wait:
-            waiting.put(partial(go_on, *step))
-            may_wait.clear()
-        else:
-            go_on(*step)
+    def hold(*step: Any) -> Any:
+        """The second step, after the client's first word; it may need a third."""
+        if next(count) != 2:
+            return go_on(*step)
+        waiting.put(partial(go_on, *step))
+        return SimpleNamespace(forget=lambda: None)
 
     monkeypatch.setattr(Handshakes, "go_on", hold)
     monkeypatch.setattr(fakebroker.serve.net.thread, "new_event_loop", make_loop)
@@ -150,6 +152,24 @@ def test_others_are_served_while_a_certificate_is_decoded(
         assert not answer.done()
         broker._call(step)
         assert answer.result(PATIENCE_S)
+
+
+@BOTH_VERSIONS
+def test_nothing_is_left_of_a_client_that_resets_its_connection(broker: FakeBroker, version: ssl.TLSVersion) -> None:
+    """Behind the last word of its handshake, while the broker decodes that."""
+    raw = socket.create_connection(address_of(broker), PATIENCE_S)
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    to_client, from_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = client_context(version=version).wrap_bio(to_client, from_client, server_hostname="localhost")
+    with contextlib.suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    raw.sendall(from_client.read())
+    to_client.write(raw.recv(1 << 16))
+    with contextlib.suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    raw.sendall(from_client.read())
+    raw.close()
+    broker.wait(lambda: not broker._engine.connections or None, PATIENCE_S, lambda: "the connection is there")
 
 
 @pytest.mark.parametrize(

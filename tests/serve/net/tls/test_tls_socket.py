@@ -26,7 +26,7 @@ class Wire:
         self.arrived = bytearray()
         self.sent = bytearray()
         self.room = EVERYTHING
-        self.is_at_end = self.is_closed = False
+        self.is_at_end = self.is_closed = self.is_lost = False
         self.options: list[Any] = []
 
     def recv(self, size: int) -> bytes:
@@ -37,6 +37,8 @@ class Wire:
         return data
 
     def send(self, data: bytes | memoryview) -> int:
+        if self.is_lost:
+            raise ConnectionResetError
         if not self.room:
             raise BlockingIOError
         taken = bytes(data[: self.room])
@@ -304,13 +306,17 @@ def test_a_client_that_leaves_in_the_handshake() -> None:
 
 
 class Elsewhere:
-    """Where steps of a handshake wait for the test to take them."""
+    """Where steps of a handshake wait for the test to take them. It is the only one that waits, as its own `Step`."""
 
     def __init__(self) -> None:
         self.steps = list[tuple[Callable[[], None], Callable[[ssl.SSLError | None], None]]]()
 
-    def go_on(self, handshake: Callable[[], None], then: Callable[[ssl.SSLError | None], None]) -> None:
+    def go_on(self, handshake: Callable[[], None], then: Callable[[ssl.SSLError | None], None]) -> "Elsewhere":
         self.steps.append((handshake, then))
+        return self
+
+    def forget(self) -> None:
+        self.steps.clear()
 
     def take(self) -> None:
         (handshake, then) = self.steps.pop()
@@ -322,59 +328,97 @@ class Elsewhere:
             then(None)
 
 
-def away(elsewhere: Elsewhere, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> Pair:
-    """A handshake after the broker's answer, whose next step is somewhere else."""
-    pair = Pair(server_context(maximum_version=version), go_on=elsewhere.go_on)
-    for _ in range(2):
-        pair._client_turn()
+class PairElsewhere(Pair):
+    """A pair of which the broker's steps are taken elsewhere, each as soon as there is one unless `waits`."""
+
+    def __init__(self, **options: Any) -> None:
+        self.elsewhere = Elsewhere()
+        self.waits = False
+        super().__init__(go_on=self.elsewhere.go_on, **options)
+
+    def hear(self) -> None:
+        """The broker reads what has arrived."""
         with contextlib.suppress(BlockingIOError):
-            pair.broker.recv(EVERYTHING)
-    assert pair.broker.is_away
-    return pair
+            self.received += self.broker.recv(EVERYTHING)
+        while self.elsewhere.steps and not self.waits:
+            self.elsewhere.take()
+            with contextlib.suppress(BlockingIOError):
+                self.received += self.broker.recv(EVERYTHING)
 
 
-@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_a_step_may_be_taken_elsewhere(version: ssl.TLSVersion) -> None:
-    """Meanwhile nothing is read, and nobody touches OpenSSL; who waits hears of the end."""
-    elsewhere = Elsewhere()
-    pair, returns = away(elsewhere, version), list[bool]()
-    pair.broker.on_return = lambda: returns.append(pair.broker.is_secured)
+VERSIONS = pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+
+
+@VERSIONS
+def test_steps_may_be_taken_elsewhere(version: ssl.TLSVersion) -> None:
+    """Meanwhile nothing is read, and nobody touches OpenSSL."""
+    pair, returns = PairElsewhere(context=server_context(maximum_version=version)), list[bool]()
+    pair.broker.on_return = lambda: returns.append(pair.broker.is_away)
+    pair._client_turn()
+    pair.hear()
+    pair.waits = True
+    pair._client_turn()
+    pair.hear()
     pair.wire.arrived += b"\x17"
-    with pytest.raises(BlockingIOError):
-        pair.broker.recv(EVERYTHING)
+    pair.hear()
     assert pair.wire.arrived.pop() == 0x17
     pair.broker._outgoing.write(b"amid")
     pair.broker.flush()
-    assert (pair.broker._outgoing.read(), pair.broker.may_have_more, returns) == (b"amid", False, [])
-    elsewhere.take()
-    assert (returns, pair.secured) == ([True], 1)
+    assert (pair.broker._outgoing.read(), pair.broker.may_have_more, returns) == (b"amid", False, [False])
+    pair.waits = False
+    pair.hear()
+    assert (returns, pair.secured) == ([False, False], 1)
     pair._client_turn()
     pair.say(b"request")
-    assert pair.broker.recv(EVERYTHING) == b"request"
+    pair.hear()
+    assert pair.received == b"request"
+
+
+@VERSIONS
+def test_openssl_gets_nothing_in_this_thread(version: ssl.TLSVersion) -> None:
+    """Not even a client's first word: in TLS 1.2 its certificates may come in the same piece."""
+    pair = PairElsewhere(context=server_context(maximum_version=version))
+    pair.waits = True
+    pair._client_turn()
+    pair.hear()
+    assert (len(pair.elsewhere.steps), bytes(pair.wire.sent)) == (1, b"")
 
 
 def test_a_step_elsewhere_may_fail() -> None:
-    """Then the failure has its words, and who waits hears of it."""
-    elsewhere, returns = Elsewhere(), list[str]()
-    pair = Pair(ca=str(CertificateAuthority().ca_file), go_on=elsewhere.go_on)
-    pair.broker.on_return = lambda: returns.append(pair.broker.failure)
+    """Then the failure has its words."""
+    pair = PairElsewhere(ca=str(CertificateAuthority().ca_file))
+    pair._client_turn()
+    pair.hear()
     with pytest.raises(ssl.SSLCertVerificationError):
-        pair.pump()
-    with pytest.raises(BlockingIOError):
+        pair._client_turn()
+    pair.hear()
+    assert "its issuer is not in the client's truststore" in pair.broker.failure
+
+
+def test_a_socket_may_be_lost_while_a_step_is_taken_elsewhere() -> None:
+    """Who reads next hears of it."""
+    pair = PairElsewhere(context=server_context(maximum_version=ssl.TLSVersion.TLSv1_2))
+    pair._client_turn()
+    pair.hear()
+    pair.waits = True
+    pair._client_turn()
+    pair.hear()
+    pair.wire.is_lost = True
+    pair.elsewhere.take()
+    with pytest.raises(ConnectionResetError):
         pair.broker.recv(EVERYTHING)
-    elsewhere.take()
-    assert "its issuer is not in the client's truststore" in returns[0]
 
 
 def test_a_socket_may_be_closed_while_a_step_is_taken_elsewhere() -> None:
-    """What comes of it then is nobody's."""
-    elsewhere = Elsewhere()
-    pair = away(elsewhere)
-    pair.broker.on_return = lambda: pytest.fail("nobody waits")
+    """Nobody takes it any more."""
+    pair = PairElsewhere()
+    pair.waits = True
+    pair._client_turn()
+    pair.hear()
+    assert pair.elsewhere.steps
     pair.broker.close()
-    elsewhere.take()
+    assert not pair.elsewhere.steps
     assert pair.wire.is_closed
-    assert not pair.secured
 
 
 @examples(200)
