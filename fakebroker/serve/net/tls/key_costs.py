@@ -10,7 +10,7 @@ MOCK: Kafka has no such bounds.
 
 from base64 import encodebytes
 from binascii import a2b_base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -26,6 +26,9 @@ from fakebroker.serve.net.tls.der import (
 
 MAX_ITERATIONS = 100_000  # of all keys in a store together: 0.1 s. OpenSSL takes 2,048, Java 10,000
 MAX_KEY_BYTES = 6 * 1024  # in DER; RSA with 8,192 bits takes 4.7 KB, and a handshake with it 50 ms
+MAX_ENCRYPTED_KEY_BYTES = 2560  # whose numbers nobody sees; RSA with 4,096 bits takes 2,489
+MAX_RSA_BYTES = 1024  # of the modulus
+MAX_EXPONENT_BYTES = 8  # of the public one, as in OpenSSL
 
 _BEGIN, _END, _DASHES = "-----BEGIN ", "-----END ", "-----"
 _KEY = "PRIVATE KEY"
@@ -34,6 +37,14 @@ _LARGEST_BYTES = 16  # of a number: more are too many anyway
 
 # id-fieldType prime-field and characteristic-two-field: a curve that is not named begins with its field.
 _FIELDS = bytes.fromhex("2a8648ce3d0101"), bytes.fromhex("2a8648ce3d0102")
+
+
+_RSA = bytes.fromhex("2a864886f70d010101"), bytes.fromhex("2a864886f70d01010a")  # rsaEncryption, RSASSA-PSS
+# Of private keys; beside RSA: id-ecPublicKey, Ed25519, Ed448. OpenSSL computes the public key of others, such as DSA,
+# as it reads them: 8 s for 6 KB.
+_ALGORITHMS = *_RSA, bytes.fromhex("2a8648ce3d0201"), bytes.fromhex("2b6570"), bytes.fromhex("2b6571")
+_RSA_NUMBERS = 9  # version, modulus, both exponents, two primes, and three numbers of these
+_UNLIKE_BYTES = 16  # by which one prime may be longer than the other
 
 
 class KeyRefused(Exception):
@@ -59,6 +70,7 @@ def check_pem(text: str) -> str:
             key = _key(body)
             iterations += _iterations(key)
             _check_curve(key)
+            _check_kind(key)
             body = encodebytes(key).decode()
         else:
             content = _decoded(body, label.lower())
@@ -127,12 +139,63 @@ def _check_curve(data: bytes) -> None:
         raise KeyRefused("it has a key with an elliptic curve that has no name: use a named one, such as P-256")
 
 
+def _check_kind(key: bytes) -> None:
+    """Raises KeyRefused for a key of an unusual kind, or with unusual numbers: they decide what it costs.
+
+    The structures are those of PKCS #8, plain and encrypted, of PKCS #1 (RSA) and of SEC 1 (elliptic curves).
+    """
+    outer = _outer(key)
+    parts = outer[0].children if outer else []
+    tags = [part.tag for part in parts[:3]]
+    if tags[:2] == [SEQUENCE, OCTET_STRING]:
+        if len(key) > MAX_ENCRYPTED_KEY_BYTES:
+            raise KeyRefused(
+                f"its encrypted key has {len(key):,} bytes, and at most {MAX_ENCRYPTED_KEY_BYTES:,} are served: "
+                f"use a smaller key, or one that is not encrypted"
+            )
+    elif tags == [INTEGER, SEQUENCE, OCTET_STRING]:
+        _check_algorithm(parts[1], parts[2])
+    elif tags == [INTEGER, INTEGER, INTEGER]:
+        _check_rsa(parts)
+    elif tags[:2] != [INTEGER, OCTET_STRING]:
+        raise _unusual()
+
+
+def _check_algorithm(named: Element, key: Element) -> None:
+    """The same for the two parts of a plain key of PKCS #8."""
+    algorithm = bytes(named.children[0].content) if named.children else b""
+    if algorithm not in _ALGORITHMS:
+        raise _unusual()
+    if algorithm in _RSA:
+        _check_rsa(key.children[0].children if key.children else [])
+
+
+def _check_rsa(numbers: Sequence[Element]) -> None:
+    """The same for the numbers of an RSA key: each signature takes the cube of their sizes."""
+    if [number.tag for number in numbers] != [INTEGER] * _RSA_NUMBERS:
+        raise _unusual()
+    modulus, public, private, *of_primes = (len(bytes(number.content).lstrip(b"\0")) for number in numbers[1:])
+    if modulus > MAX_RSA_BYTES:
+        raise KeyRefused(f"its RSA key has {modulus * 8:,} bits, and at most {MAX_RSA_BYTES * 8:,} are served")
+    if public > MAX_EXPONENT_BYTES or private > modulus or max(of_primes) > modulus // 2 + _UNLIKE_BYTES:
+        raise _unusual()
+
+
+def _unusual() -> KeyRefused:
+    return KeyRefused(
+        "its key is unusual: use an RSA key, one of a named elliptic curve, or Ed25519, as tools make them"
+    )
+
+
 def _elements(data: bytes) -> Iterator[Element]:
+    return (element for each in _outer(data) for element in each.all())
+
+
+def _outer(data: bytes) -> list[Element]:
     try:
-        outer = read_elements(data)
+        return read_elements(data)
     except TooComplex:
         raise KeyRefused("it is nested too deeply, or has too many elements") from None
-    return (element for each in outer for element in each.all())
 
 
 def _named(element: Element) -> int:

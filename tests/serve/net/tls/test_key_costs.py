@@ -4,9 +4,11 @@ import ssl
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
+    NoEncryption,
     PrivateFormat,
     load_pem_private_key,
 )
@@ -157,3 +159,69 @@ def test_curves_without_names_are_refused(content: bytes, label: str) -> None:
     """OpenSSL would take half a second for each point on one of 660 bits, if its prime is badly chosen."""
     with pytest.raises(KeyRefused, match="an elliptic curve that has no name: use a named one, such as P-256"):
         check_pem(authority().issue().file.read_text() + pem(content, label))
+
+
+RSA, DSA = der(6, bytes.fromhex("2a864886f70d010101")), der(6, bytes.fromhex("2a8648ce380401"))
+
+
+def rsa_numbers(**changed: int) -> bytes:
+    """The structure of an RSA key with numbers of 2,048 bits, and others as given, of so many bits."""
+    sizes = {"n": 2048, "e": 17, "d": 2048, "p": 1024, "q": 1024, "dp": 1024, "dq": 1024, "qi": 1024} | changed
+    return sequence(number(0), *(number(2 ** (bits - 1) + 1) for bits in sizes.values()))
+
+
+def pkcs8(algorithm: bytes, key: bytes) -> bytes:
+    return sequence(number(0), sequence(algorithm, b"\5\0"), der(4, key))
+
+
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [
+        (pkcs8(DSA, number(2**9000)), "its key is unusual"),
+        (sequence(*map(number, [0, 23, 11, 2, 5, 3])), "its key is unusual"),
+        (rsa_numbers(n=8200), "its RSA key has 8,200 bits, and at most 8,192 are served"),
+        (rsa_numbers(p=8192), "its key is unusual"),
+        (rsa_numbers(dp=8192), "its key is unusual"),
+        (rsa_numbers(d=8192), "its key is unusual"),
+        (rsa_numbers(e=2048), "its key is unusual"),
+        (sequence(number(0), number(2**2048)), "its key is unusual"),
+        (b"", "its key is unusual"),
+        (b"no structure", "its key is unusual"),
+    ],
+)
+@pytest.mark.parametrize("label", ["PRIVATE KEY", "RSA PRIVATE KEY", "DSA PRIVATE KEY"])
+def test_unusual_keys_are_refused(key: bytes, problem: str, label: str) -> None:
+    """What a key costs follows from its kind and its numbers, not from its length alone."""
+    with pytest.raises(KeyRefused, match=problem):
+        check_pem(pem(key, label))
+
+
+def test_the_numbers_of_rsa_are_found_in_pkcs8() -> None:
+    """As most keys are written."""
+    check_pem(pem(pkcs8(RSA, rsa_numbers()), "PRIVATE KEY"))
+    for key in (rsa_numbers(p=8192), b"", number(1)):
+        with pytest.raises(KeyRefused, match="its key is unusual"):
+            check_pem(pem(pkcs8(RSA, key), "PRIVATE KEY"))
+
+
+def test_an_encrypted_key_is_smaller() -> None:
+    """Nobody sees its numbers before it is decrypted."""
+    key = sequence(sequence(der(6, b"x"), SALT), der(4, bytes(2600)))
+    with pytest.raises(KeyRefused, match=r"its encrypted key has 2,6.. bytes, and at most 2,560 are served"):
+        check_pem(pem(key))
+
+
+@pytest.mark.parametrize("form", [PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL])
+def test_keys_as_tools_make_them_are_served(form: PrivateFormat) -> None:
+    """Of each kind and usual size, encrypted or not."""
+    keys = rsa.generate_private_key(65537, 2048), ec.generate_private_key(ec.SECP384R1()), ed25519_key(form)
+    for key in keys:
+        if key is not None:
+            check_pem(key.private_bytes(Encoding.PEM, form, NoEncryption()).decode())
+            if form is PrivateFormat.PKCS8:
+                check_pem(key.private_bytes(Encoding.PEM, form, BestAvailableEncryption(b"pa")).decode())
+
+
+def ed25519_key(form: PrivateFormat) -> ed25519.Ed25519PrivateKey | None:
+    """It has one form only."""
+    return ed25519.Ed25519PrivateKey.generate() if form is PrivateFormat.PKCS8 else None
