@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -33,11 +32,11 @@ def processors() -> Sequence[int]:
     return range(os.cpu_count() or 1)
 
 
-def give_thread_lowest_priority() -> None:
-    """Let this thread run where no other wants to. Only Linux has priorities of threads that are not the process's."""
+def give_lowest_priority(thread_id: int) -> None:
+    """Let a thread run where no other wants to. Only on Linux do threads have priorities that are not the process's."""
     if sys.platform == "linux":
-        with suppress(OSError):  # a sandbox may forbid it
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
+        with suppress(OSError):  # it has ended, or a sandbox forbids it
+            os.setpriority(os.PRIO_PROCESS, thread_id, 19)
 
 
 def end_group(process: "subprocess.Popen[bytes]", *, by_force: bool) -> None:

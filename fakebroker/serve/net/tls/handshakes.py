@@ -2,20 +2,21 @@
 
 OpenSSL decodes the key of every certificate before it asks who has signed it. A key of 700 bytes with a curve of its
 own takes half a second, and nothing can tell OpenSSL not to: in TLS 1.3 nobody but OpenSSL sees the certificates. While
-it is at work, other threads are served, and these here have the lowest priority.
+it is at work, other threads are served, and a step that takes long has the lowest priority from then on.
 """
 
 import asyncio
-import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from ssl import SSLError
+from threading import Lock, Thread, get_native_id
 from typing import Final
 
-from fakebroker.platform.processes import give_thread_lowest_priority
+from fakebroker.platform.processes import give_lowest_priority
 
 MOST_THREADS: Final = 512
+SHORT_S: Final = 0.02  # a step takes 2 ms
 
 
 class _Step:
@@ -25,11 +26,19 @@ class _Step:
         self._handshake = [handshake]
         self._then = [then]
         self._loop = asyncio.get_running_loop()
+        self._thread_id: int | None = None  # of the thread that takes it
+        self._timer = self._loop.call_later(SHORT_S, self._slow_down)
 
     def forget(self) -> None:
         """Nobody waits for it any more. If it is not being taken yet, it never is."""
         self._handshake.clear()
         self._then.clear()
+
+    def take_in_thread(self) -> None:
+        """Take it in a thread of its own."""
+        self._thread_id = get_native_id()
+        self.take()
+        self._thread_id = None
 
     def take(self) -> None:
         """Take it, and have `then` called in the loop."""
@@ -43,7 +52,12 @@ class _Step:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(self._tell, error)
 
+    def _slow_down(self) -> None:
+        if self._thread_id is not None:
+            give_lowest_priority(self._thread_id)
+
     def _tell(self, error: SSLError | None) -> None:
+        self._timer.cancel()
         for then in self._then:
             then(error)
         self.forget()
@@ -55,7 +69,7 @@ class Handshakes:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._waiting = deque[_Step]()
         self._threads = 0
 
@@ -63,36 +77,29 @@ class Handshakes:
         """Take a step of a handshake. The running loop calls `then` with the error or None, unless it was closed."""
         step = _Step(handshake, then)
         with self._lock:
-            self._waiting.append(step)
             has_thread = self._threads < MOST_THREADS
             self._threads += has_thread
+            if not has_thread:
+                self._waiting.append(step)
         if has_thread:
-            self._begin()
+            self._begin(step)
         return step
 
-    def _begin(self) -> None:
+    def _begin(self, step: _Step) -> None:
         try:
-            threading.Thread(target=self._work_beside, name="fakebroker-handshake", daemon=True).start()
+            Thread(target=self._work, args=(step,), name="fakebroker-handshake", daemon=True).start()
         except RuntimeError:  # the system has no further thread
-            with self._lock:
-                self._threads -= 1
-                is_alone = not self._threads
-                self._threads += is_alone
-            if is_alone:  # nobody else would take it
-                self._work()
-
-    def _work_beside(self) -> None:
-        give_thread_lowest_priority()
-        self._work()
-
-    def _work(self) -> None:
-        while (step := self._next()) is not None:
             step.take()
+            self._go_on_with_waiting()
 
-    def _next(self) -> _Step | None:
-        """The step that has waited longest. With None the thread is over."""
+    def _work(self, step: _Step) -> None:
+        """A thread takes one step: it cannot get back the priority that it may have lost."""
+        step.take_in_thread()
+        self._go_on_with_waiting()
+
+    def _go_on_with_waiting(self) -> None:
         with self._lock:
-            if self._waiting:
-                return self._waiting.popleft()
-            self._threads -= 1
-            return None
+            step = self._waiting.popleft() if self._waiting else None
+            self._threads -= step is None
+        if step is not None:
+            self._begin(step)

@@ -62,6 +62,33 @@ def test_there_are_only_so_many_threads(monkeypatch: pytest.MonkeyPatch) -> None
     assert taken == list(range(1, 9))
 
 
+def test_a_step_that_takes_long_has_the_lowest_priority(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own thread alone, from the moment on when it has taken long."""
+    slow, may_end = list[int](), threading.Event()
+
+    def lower(thread_id: int) -> None:
+        slow.append(thread_id)
+        may_end.set()
+
+    monkeypatch.setattr(handshakes, "give_lowest_priority", lower)
+    monkeypatch.setattr(handshakes, "SHORT_S", 0)
+    ids, began = list[int](), threading.Event()
+
+    def handshake() -> None:
+        ids.append(threading.get_native_id())
+        began.set()
+        assert may_end.wait(PATIENCE_S)
+
+    async def test() -> None:
+        heard: asyncio.Future[ssl.SSLError | None] = asyncio.get_running_loop().create_future()
+        Handshakes().go_on(handshake, heard.set_result)
+        assert began.wait(PATIENCE_S)
+        await asyncio.wait_for(heard, PATIENCE_S)
+
+    asyncio.run(test())
+    assert slow == ids
+
+
 def test_a_step_that_nobody_waits_for_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its client has gone; those behind it should not wait for it."""
     monkeypatch.setattr(handshakes, "MOST_THREADS", 1)
