@@ -9,7 +9,6 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from ssl import SSLError
 from threading import Lock, Thread, get_native_id
 from typing import Final
 
@@ -22,7 +21,7 @@ SHORT_S: Final = 0.02  # a step takes 2 ms
 class _Step:
     """A step of a handshake. It forgets what it was given, so that no thread keeps a connection from its end."""
 
-    def __init__(self, handshake: Callable[[], None], then: Callable[[SSLError | None], None]) -> None:
+    def __init__(self, handshake: Callable[[], None], then: Callable[[Exception | None], None]) -> None:
         self._handshake = [handshake]
         self._then = [then]
         self._loop = asyncio.get_running_loop()
@@ -42,13 +41,16 @@ class _Step:
 
     def take(self) -> None:
         """Take it, and have `then` called in the loop."""
-        error: SSLError | None = None
         try:
-            self._handshake.pop()()
+            handshake = self._handshake.pop()
         except IndexError:
             return
-        except SSLError as failed:
+        error: Exception | None = None
+        try:
+            handshake()
+        except Exception as failed:
             error = failed.with_traceback(None)  # it would be a cycle, with all that OpenSSL has of the connection
+        del handshake
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(self._tell, error)
 
@@ -56,7 +58,7 @@ class _Step:
         if self._thread_id is not None:
             give_lowest_priority(self._thread_id)
 
-    def _tell(self, error: SSLError | None) -> None:
+    def _tell(self, error: Exception | None) -> None:
         self._timer.cancel()
         for then in self._then:
             then(error)
@@ -73,7 +75,7 @@ class Handshakes:
         self._waiting = deque[_Step]()
         self._threads = 0
 
-    def go_on(self, handshake: Callable[[], None], then: Callable[[SSLError | None], None]) -> _Step:
+    def go_on(self, handshake: Callable[[], None], then: Callable[[Exception | None], None]) -> _Step:
         """Take a step of a handshake. The running loop calls `then` with the error or None, unless it was closed."""
         step = _Step(handshake, then)
         with self._lock:

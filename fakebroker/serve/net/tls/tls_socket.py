@@ -30,14 +30,14 @@ class Step(Protocol):
         """Nobody waits for it any more."""
 
 
-GoOn = Callable[[Callable[[], None], Callable[[SSLError | None], None]], Step]
+GoOn = Callable[[Callable[[], None], Callable[[Exception | None], None]], Step]
 """Takes a step of a handshake somewhere, and then calls what comes second with the error, or None."""
 
 
 class _Taken(NamedTuple):
     """A step of the handshake that was taken."""
 
-    error: SSLError | None
+    error: Exception | None
 
 
 _KEEPS_SESSIONS = ("TLSv1.2",)
@@ -225,15 +225,17 @@ class TlsSocket:
         else:
             self._went_on(None)
 
-    def _return(self, error: SSLError | None) -> None:
+    def _return(self, error: Exception | None) -> None:
         """A step of the handshake was taken elsewhere. `recv` sees to it: whoever calls that hears what it raises."""
         self.is_away, self._step, self._taken = False, None, _Taken(error)
         self.on_return()
 
     def _see_to_taken(self) -> None:
-        """Raises OSError, BlockingIOError if the handshake has failed."""
+        """Raises OSError, BlockingIOError if the handshake has failed, and what no handshake should raise."""
         assert self._taken is not None
         error, self._taken = self._taken.error, None
+        if error is not None and not isinstance(error, SSLError):
+            raise error
         self._went_on(error)
         if self.failure:
             self.may_have_more = False

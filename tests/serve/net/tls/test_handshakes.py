@@ -14,11 +14,11 @@ from fakebroker.serve.net.tls.handshakes import Handshakes
 PATIENCE_S = 10
 
 
-def outcome(handshake: Callable[[], None]) -> tuple[ssl.SSLError | None, threading.Thread]:
+def outcome(handshake: Callable[[], None]) -> tuple[Exception | None, threading.Thread]:
     """What the loop hears of a step, and in which thread."""
 
-    async def test() -> tuple[ssl.SSLError | None, threading.Thread]:
-        heard: asyncio.Future[ssl.SSLError | None] = asyncio.get_running_loop().create_future()
+    async def test() -> tuple[Exception | None, threading.Thread]:
+        heard: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
         Handshakes().go_on(handshake, heard.set_result)
         return await asyncio.wait_for(heard, PATIENCE_S), threading.current_thread()
 
@@ -32,14 +32,14 @@ def test_a_step_is_taken_in_another_thread() -> None:
     assert taken[0] is not threading.main_thread()
 
 
-def test_an_error_comes_back() -> None:
-    """Also that more of the client is needed."""
-    wanted = ssl.SSLWantReadError()
+@pytest.mark.parametrize("raised", [ssl.SSLWantReadError(), ValueError()])
+def test_an_error_comes_back(raised: Exception) -> None:
+    """That more of the client is needed, or whatever else."""
 
     def handshake() -> None:
-        raise wanted
+        raise raised
 
-    assert outcome(handshake)[0] is wanted
+    assert outcome(handshake)[0] is raised
 
 
 def test_there_are_only_so_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +48,7 @@ def test_there_are_only_so_many_threads(monkeypatch: pytest.MonkeyPatch) -> None
     taken, may_end = list[int](), threading.Event()
 
     async def test() -> None:
-        heard = asyncio.Queue[ssl.SSLError | None]()
+        heard = asyncio.Queue[Exception | None]()
         beside = Handshakes()
         beside.go_on(lambda: taken.append(may_end.wait(PATIENCE_S)), heard.put_nowait)
         for number in range(2, 9):
@@ -80,7 +80,7 @@ def test_a_step_that_takes_long_has_the_lowest_priority(monkeypatch: pytest.Monk
         assert may_end.wait(PATIENCE_S)
 
     async def test() -> None:
-        heard: asyncio.Future[ssl.SSLError | None] = asyncio.get_running_loop().create_future()
+        heard: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
         Handshakes().go_on(handshake, heard.set_result)
         assert began.wait(PATIENCE_S)
         await asyncio.wait_for(heard, PATIENCE_S)
@@ -95,7 +95,7 @@ def test_a_step_that_nobody_waits_for_is_not_taken(monkeypatch: pytest.MonkeyPat
     taken, may_end = list[int](), threading.Event()
 
     async def test() -> None:
-        heard = asyncio.Queue[ssl.SSLError | None]()
+        heard = asyncio.Queue[Exception | None]()
         beside = Handshakes()
         under_way = beside.go_on(lambda: taken.append(may_end.wait(PATIENCE_S)), lambda _: pytest.fail("it was called"))
         beside.go_on(lambda: pytest.fail("it was taken"), heard.put_nowait).forget()

@@ -309,9 +309,9 @@ class Elsewhere:
     """Where steps of a handshake wait for the test to take them. It is the only one that waits, as its own `Step`."""
 
     def __init__(self) -> None:
-        self.steps = list[tuple[Callable[[], None], Callable[[ssl.SSLError | None], None]]]()
+        self.steps = list[tuple[Callable[[], None], Callable[[Exception | None], None]]]()
 
-    def go_on(self, handshake: Callable[[], None], then: Callable[[ssl.SSLError | None], None]) -> "Elsewhere":
+    def go_on(self, handshake: Callable[[], None], then: Callable[[Exception | None], None]) -> "Elsewhere":
         self.steps.append((handshake, then))
         return self
 
@@ -393,6 +393,18 @@ def test_a_step_elsewhere_may_fail() -> None:
         pair._client_turn()
     pair.hear()
     assert "its issuer is not in the client's truststore" in pair.broker.failure
+
+
+def test_what_no_handshake_should_raise_is_raised() -> None:
+    """By whoever reads next; nobody would hear of it elsewhere."""
+    pair = PairElsewhere()
+    pair.waits = True
+    pair._client_turn()
+    pair.hear()
+    (_, then) = pair.elsewhere.steps.pop()
+    then(ValueError("a defect"))
+    with pytest.raises(ValueError, match="a defect"):
+        pair.broker.recv(EVERYTHING)
 
 
 def test_a_socket_may_be_lost_while_a_step_is_taken_elsewhere() -> None:
