@@ -57,6 +57,8 @@ class _Step:
     def _slow_down(self) -> None:
         if self._thread_id is not None:
             give_lowest_priority(self._thread_id)
+        elif self._handshake:  # it is in line
+            self._timer = self._loop.call_later(SHORT_S, self._slow_down)
 
     def _tell(self, error: Exception | None) -> None:
         self._timer.cancel()
@@ -79,29 +81,34 @@ class Handshakes:
         """Take a step of a handshake. The running loop calls `then` with the error or None, unless it was closed."""
         step = _Step(handshake, then)
         with self._lock:
-            has_thread = self._threads < MOST_THREADS
-            self._threads += has_thread
-            if not has_thread:
-                self._waiting.append(step)
-        if has_thread:
-            self._begin(step)
+            self._waiting.append(step)
+            may_begin = self._threads < MOST_THREADS
+            self._threads += may_begin
+        if may_begin:
+            self._begin()
         return step
 
-    def _begin(self, step: _Step) -> None:
+    def _begin(self) -> None:
         try:
-            Thread(target=self._work, args=(step,), name="fakebroker-handshake", daemon=True).start()
+            Thread(target=self._work, name="fakebroker-handshake", daemon=True).start()
         except RuntimeError:  # the system has no further thread
-            step.take()
-            self._go_on_with_waiting()
+            with self._lock:
+                self._threads -= 1
+                step = self._waiting.pop() if not self._threads else None
+            if step is not None:  # nobody else would take it
+                step.take()
 
-    def _work(self, step: _Step) -> None:
-        """A thread takes one step: it cannot get back the priority that it may have lost."""
-        step.take_in_thread()
-        self._go_on_with_waiting()
+    def _work(self) -> None:
+        """Take the steps that wait. They are none but the thread's own unless there are very many; then they may have
+        the lowest priority, which a thread cannot give back.
+        """
+        while (step := self._next()) is not None:
+            step.take_in_thread()
 
-    def _go_on_with_waiting(self) -> None:
+    def _next(self) -> _Step | None:
+        """The step that has waited longest. With None the thread is over."""
         with self._lock:
-            step = self._waiting.popleft() if self._waiting else None
-            self._threads -= step is None
-        if step is not None:
-            self._begin(step)
+            if self._waiting:
+                return self._waiting.popleft()
+            self._threads -= 1
+            return None

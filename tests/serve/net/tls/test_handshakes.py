@@ -1,6 +1,7 @@
 """Handshakes beside the event loop."""
 
 import asyncio
+import queue
 import ssl
 import threading
 from collections.abc import Callable
@@ -89,6 +90,26 @@ def test_a_step_that_takes_long_has_the_lowest_priority(monkeypatch: pytest.Monk
     assert slow == ids
 
 
+def test_a_step_that_has_waited_in_line_may_take_long_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its time counts from when a thread takes it."""
+    slow = queue.Queue[int]()
+    monkeypatch.setattr(handshakes, "MOST_THREADS", 1)
+    monkeypatch.setattr(handshakes, "SHORT_S", 0)
+    monkeypatch.setattr(handshakes, "give_lowest_priority", slow.put)
+
+    def handshake() -> None:
+        assert slow.get(timeout=PATIENCE_S) == threading.get_native_id()
+
+    async def test() -> None:
+        heard, beside = asyncio.Queue[Exception | None](), Handshakes()
+        for _ in range(3):
+            beside.go_on(handshake, heard.put_nowait)
+        for _ in range(3):
+            assert await asyncio.wait_for(heard.get(), PATIENCE_S) is None
+
+    asyncio.run(test())
+
+
 def test_a_step_that_nobody_waits_for_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its client has gone; those behind it should not wait for it."""
     monkeypatch.setattr(handshakes, "MOST_THREADS", 1)
@@ -116,6 +137,37 @@ def test_without_threads_a_step_is_taken_at_once(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(threading.Thread, "start", start)
     assert outcome(lambda: None)[0] is None
+
+
+def test_where_no_further_thread_can_begin_steps_wait_for_those_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop takes none as long as there is one thread."""
+    taken, may_end, start = list[threading.Thread](), threading.Event(), threading.Thread.start
+
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def test() -> None:
+        heard, began = asyncio.Queue[Exception | None](), threading.Event()
+
+        def first() -> None:
+            began.set()
+            assert may_end.wait(PATIENCE_S)
+
+        beside = Handshakes()
+        beside.go_on(first, heard.put_nowait)
+        assert began.wait(PATIENCE_S)
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+        for _ in range(3):
+            beside.go_on(lambda: taken.append(threading.current_thread()), heard.put_nowait)
+        assert not taken
+        monkeypatch.setattr(threading.Thread, "start", start)
+        may_end.set()
+        for _ in range(4):
+            await asyncio.wait_for(heard.get(), PATIENCE_S)
+
+    asyncio.run(test())
+    assert len(taken) == 3
+    assert threading.main_thread() not in taken
 
 
 def test_a_loop_that_was_closed_hears_nothing() -> None:
