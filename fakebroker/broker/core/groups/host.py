@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from fakebroker.protocol.records.offsets_topic import GroupEntry
 
 
+MOST_READ_BYTES = 1_048_588  # of what members report; what a batch has by default
+
+
 class GroupHost(Protocol):
     """Settings, behaviours, time, ids and storage, as one group sees them."""
 
@@ -78,10 +81,11 @@ class GroupsHost(GroupHost, Protocol):
 def may_be_stored(host: GroupHost, size_bytes: int) -> bool:
     """Whether so many bytes of what members report fit into one batch of `__consumer_offsets`.
 
-    To read more than that would take seconds, and what came of it could not be stored anyway.
+    To read more than that would take seconds, and what came of it could not be stored anyway. MOCK: where that topic
+    takes larger batches than by default, no more is read either.
     """
     topic = host.topics.get(CONSUMER_OFFSETS)
-    return topic is None or size_bytes <= topic.config.log.max_message_bytes
+    return topic is None or size_bytes <= min(topic.config.log.max_message_bytes, MOST_READ_BYTES)
 
 
 def error_of_failed_write(code: ErrorCode) -> ErrorCode:

@@ -123,11 +123,16 @@ def test_when_it_stays_classic(settings: dict[str, object]) -> None:
     assert (classic.state, lab.types()) == (State.STABLE, [])
 
 
-def test_what_cannot_be_stored_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two MB of names would take seconds, in each heartbeat that wants to join, and for each rebalance."""
+@pytest.mark.parametrize("configs", [{}, {"max.message.bytes": "9000000"}])
+def test_what_cannot_be_stored_is_not_read(configs: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two MB of names would take seconds, in each heartbeat that wants to join, and for each rebalance.
+
+    Nor are they read where they could be stored.
+    """
     monkeypatch.setattr(group_metadata, "subscribed_topics", lambda _: pytest.fail("it is read"))
     monkeypatch.setattr(migration, "decode_subscription", lambda _: pytest.fail("it is read"))
     lab = OneConsumerGroup()
+    lab.cluster.topics.internal("__consumer_offsets").config.replace(configs)
     classic_group(lab, metadata=bytes(2_000_000))
     classic = lab.shard.group("g")
     assert isinstance(classic, ClassicGroup)
