@@ -110,7 +110,7 @@ class GroupStep:
         """A member that joins sends its topology; others None. The first one becomes that of the group (STT-3).
 
         Raises KafkaError INVALID_REQUEST if it is another one, and not an older one; UNKNOWN_SERVER_ERROR, as Kafka
-        fails, if two of its subtopologies have the same id.
+        fails, if two of its subtopologies have the same id, or the first one has a negative epoch.
         """
         if topology is not None and topology.has_repeated_id:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "two subtopologies have the same id")
@@ -118,6 +118,8 @@ class GroupStep:
         if known is None:
             if topology is None:
                 raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the group has no topology")
+            if topology.epoch < 0:
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the epoch of the topology is {topology.epoch}")
             self._topology = topology
             self.records.append(records.topology_record(self.group.group_id, topology))
         elif topology is not None and topology.epoch >= known.epoch and not topology.is_same(known):

@@ -43,6 +43,15 @@ def test_the_first_member_gets_every_task() -> None:
     assert one.group.metadata_hash != 0
 
 
+def test_the_first_topology_has_no_negative_epoch() -> None:
+    """Kafka fails there."""
+    one = OneStreamsGroup()
+    with pytest.raises(KafkaError) as failure:
+        one.join("a", topology(subtopology("0", ["t"]), epoch=-1))
+    assert failure.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert one.written() == []
+
+
 @pytest.mark.rules("STH-30")
 def test_a_steady_member_is_answered_and_writes_nothing() -> None:
     """Later heartbeats carry no tasks, also those that report what is owned."""
