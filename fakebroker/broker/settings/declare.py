@@ -81,6 +81,12 @@ class Setting(NamedTuple):
     broker_name: str | None = None
     internal: bool = False  # settable, but not listed by DescribeConfigs unless it is set (DC-1)
     of_plugin: bool = False  # not defined by Kafka but read by its authorizer: DescribeConfigs hides type and value
+    of_new_listeners: bool = False  # altered, it counts for listeners that begin later
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it has no effect if it is altered while the broker runs."""
+        return self.update == READ_ONLY or self.of_new_listeners
 
     @property
     def unit(self) -> str:

@@ -255,7 +255,11 @@ class Settings(Reader):
 
     def is_given(self, name: str) -> bool:
         """Whether somebody gave a value, and not Kafka alone."""
-        return any(name in layer for layer in (self._dynamic, self._shared.dynamic, self._own, self._static))
+        return self.is_given_at_start(name) or name in self._dynamic or name in self._shared.dynamic
+
+    def is_given_at_start(self, name: str) -> bool:
+        """The same of a value that no client has altered."""
+        return name in self._own or name in self._static
 
     def names(self) -> Iterator[str]:
         """The names of all settings that DescribeConfigs lists: the documented ones, and others that are set."""
@@ -281,7 +285,7 @@ class Settings(Reader):
             is_dynamic = layer is self._shared.dynamic or layer is self._dynamic
             for name, text in layer.items():
                 setting = lookup(name)
-                if setting is not None and not (is_dynamic and setting.update == READ_ONLY):
+                if setting is not None and not (is_dynamic and setting.is_fixed):
                     values[name] = parse(setting, text)
         for name, others in FALLBACKS.items():
             if values[name] is None:

@@ -23,6 +23,7 @@ from fakebroker.protocol.wire.messages.incremental_alter_configs import (
 Ask = Callable[..., Any]
 SET, DELETE = 0, 1
 BROKERS = 4
+PLAIN_USERS = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_root="{}";'
 PREFIX = "listener.name.plaintext."
 JWKS = "sasl.oauthbearer.jwks.endpoint.url"
 BAD_VALUES = ("", "abc", "-1", "-77", "9" * 12, "9" * 30, "nan", "1e400", ",", ",,a", "true", "x" * 5_000, "\0")
@@ -93,6 +94,20 @@ def test_what_is_fixed_at_the_start_is_fixed_for_a_listener(ask: Ask, cluster: C
             if alter(ask, cluster, name, "http://127.0.0.1:1/keys") == 0:
                 assert settings.dynamic(cluster=False)[name] == "http://127.0.0.1:1/keys"
                 assert settings.of_listener("PLAINTEXT", setting.name, "OAUTHBEARER") == before, name
+
+
+@pytest.mark.rules("IA-10")
+@pytest.mark.parametrize("prefix", ["", PREFIX, f"{PREFIX}plain."])
+def test_nobody_logs_in_by_what_a_client_has_altered(ask: Ask, cluster: Cluster, prefix: str) -> None:
+    """Who may alter configs would be any super user: a listener takes these settings when it begins."""
+    settings = cluster.nodes[1].settings
+    users = PLAIN_USERS.format("hacked")
+    for name, value in (("sasl.jaas.config", users), ("sasl.enabled.mechanisms", "OAUTHBEARER")):
+        before = settings.of_listener("PLAINTEXT", name, "PLAIN")
+        assert alter(ask, cluster, f"{prefix}{name}", value) == 0
+        assert settings.dynamic(cluster=False)[f"{prefix}{name}"] == value
+        assert settings.of_listener("PLAINTEXT", name, "PLAIN") == before
+    assert not settings.is_given_at_start("sasl.enabled.mechanisms")
 
 
 @pytest.mark.rules("IA-10")

@@ -26,7 +26,7 @@ def enabled_mechanisms(settings: "Settings", listener: "Listener") -> list[str]:
     MOCK: Kafka's default is GSSAPI alone, which is not served.
     """
     name = f"listener.name.{listener.name.lower()}.{_ENABLED}"
-    if not (settings.is_given(name) or settings.is_given(_ENABLED)):
+    if not (settings.is_given_at_start(name) or settings.is_given_at_start(_ENABLED)):
         return list(SERVED)
     value = settings.of_listener(listener.name, _ENABLED)
     assert isinstance(value, tuple)
