@@ -253,12 +253,8 @@ class Settings(Reader):
                 return self._values[own]
         return self.value(name)
 
-    def is_given(self, name: str) -> bool:
-        """Whether somebody gave a value, and not Kafka alone."""
-        return self.is_given_at_start(name) or name in self._dynamic or name in self._shared.dynamic
-
     def is_given_at_start(self, name: str) -> bool:
-        """The same of a value that no client has altered."""
+        """Whether the broker began with a value of its own: not Kafka's, and not what a client has altered."""
         return name in self._own or name in self._static
 
     def names(self) -> Iterator[str]:

@@ -23,7 +23,7 @@ from fakebroker.protocol.wire.messages.incremental_alter_configs import (
 Ask = Callable[..., Any]
 SET, DELETE = 0, 1
 BROKERS = 4
-PLAIN_USERS = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_root="{}";'
+PLAIN_USERS = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_root="hacked";'
 PREFIX = "listener.name.plaintext."
 JWKS = "sasl.oauthbearer.jwks.endpoint.url"
 BAD_VALUES = ("", "abc", "-1", "-77", "9" * 12, "9" * 30, "nan", "1e400", ",", ",,a", "true", "x" * 5_000, "\0")
@@ -97,17 +97,25 @@ def test_what_is_fixed_at_the_start_is_fixed_for_a_listener(ask: Ask, cluster: C
 
 
 @pytest.mark.rules("IA-10")
-@pytest.mark.parametrize("prefix", ["", PREFIX, f"{PREFIX}plain."])
-def test_nobody_logs_in_by_what_a_client_has_altered(ask: Ask, cluster: Cluster, prefix: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sasl.jaas.config", PLAIN_USERS),
+        ("sasl.enabled.mechanisms", "OAUTHBEARER"),
+        ("ssl.client.auth", "requested"),
+        ("ssl.enabled.protocols", "TLSv1.2"),
+    ],
+)
+def test_nobody_logs_in_by_what_a_client_has_altered(ask: Ask, cluster: Cluster, name: str, value: str) -> None:
     """Who may alter configs would be any super user: a listener takes these settings when it begins."""
     settings = cluster.nodes[1].settings
-    users = PLAIN_USERS.format("hacked")
-    for name, value in (("sasl.jaas.config", users), ("sasl.enabled.mechanisms", "OAUTHBEARER")):
+    prefixes = [PREFIX, f"{PREFIX}plain.", *([""] if name.startswith("sasl.") else [])]
+    for altered in (f"{prefix}{name}" for prefix in prefixes):
         before = settings.of_listener("PLAINTEXT", name, "PLAIN")
-        assert alter(ask, cluster, f"{prefix}{name}", value) == 0
-        assert settings.dynamic(cluster=False)[f"{prefix}{name}"] == value
+        assert alter(ask, cluster, altered, value) == 0
+        assert settings.dynamic(cluster=False)[altered] == value
         assert settings.of_listener("PLAINTEXT", name, "PLAIN") == before
-    assert not settings.is_given_at_start("sasl.enabled.mechanisms")
+        assert not settings.is_given_at_start(altered)
 
 
 @pytest.mark.rules("IA-10")

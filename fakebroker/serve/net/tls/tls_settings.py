@@ -140,6 +140,6 @@ def read_settings(settings: Settings, listener: Listener, host_reads: HostReads)
 def _client_auth(settings: Settings, listener: Listener) -> str:
     """`ssl.client.auth`. Where clients log in by SASL, only what is set for that listener alone counts, as in Kafka."""
     own = f"listener.name.{listener.name.lower()}.ssl.client.auth"
-    if listener.has_sasl and not settings.is_given(own):
+    if listener.has_sasl and not settings.is_given_at_start(own):
         return "none"
     return str(settings.of_listener(listener.name, "ssl.client.auth"))
