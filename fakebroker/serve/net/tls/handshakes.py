@@ -55,8 +55,8 @@ class _Step:
             self._loop.call_soon_threadsafe(self._tell, error)
 
     def _slow_down(self) -> None:
-        if self._thread_id is not None:
-            give_lowest_priority(self._thread_id)
+        if (thread_id := self._thread_id) is not None:
+            give_lowest_priority(thread_id)
         elif self._handshake:  # it is in line
             self._timer = self._loop.call_later(SHORT_S, self._slow_down)
 
@@ -94,7 +94,7 @@ class Handshakes:
         except RuntimeError:  # the system has no further thread
             with self._lock:
                 self._threads -= 1
-                step = self._waiting.pop() if not self._threads else None
+                step = self._waiting.pop() if self._waiting and not self._threads else None
             if step is not None:  # nobody else would take it
                 step.take()
 

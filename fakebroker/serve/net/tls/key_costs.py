@@ -31,7 +31,7 @@ MAX_RSA_BYTES = 1024  # of the modulus
 MAX_EXPONENT_BYTES = 8  # of the public one, as in OpenSSL
 
 _BEGIN, _END, _DASHES = "-----BEGIN ", "-----END ", "-----"
-_KEY = "PRIVATE KEY"
+_KEY, _REVOKED = "PRIVATE KEY", "X509 CRL"
 _LARGEST_BYTES = 16  # of a number: more are too many anyway
 
 
@@ -75,7 +75,8 @@ def check_pem(text: str) -> str:
             _check_kind(content)
         else:
             content = _decoded(body, label.lower())
-        _check_curve(content)
+        if label != _REVOKED:  # it may be long, and has no keys
+            _check_curve(content)
         checked.append(f"{_BEGIN}{label}{_DASHES}\n{encodebytes(content).decode().strip()}\n{_END}{label}{_DASHES}\n")
     return "".join(checked)
 
@@ -99,9 +100,10 @@ def _blocks(text: str) -> Iterator[_Block]:
     last = 0
     while end >= 0:
         begin = text.rfind(_BEGIN, last, end)
-        label, dashes, body = text[begin + len(_BEGIN) : end].partition(_DASHES)
-        if begin >= 0 and dashes and label.isprintable():
-            yield _Block(label, body)
+        if begin >= 0:
+            label, dashes, body = text[begin + len(_BEGIN) : end].partition(_DASHES)
+            if dashes and label.isprintable():
+                yield _Block(label, body)
         last = end + len(_END)
         end = text.find(_END, last)
 

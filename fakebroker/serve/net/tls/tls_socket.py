@@ -111,7 +111,7 @@ class TlsSocket:
             self._see_to_taken()
         if self.failure:
             self.may_have_more = False
-            self.raw.recv(size)  # nobody is interested
+            self.has_ended = not self.raw.recv(size)  # nobody is interested in what comes
             raise BlockingIOError
         was_behind = self._records.has_next
         if not was_behind:

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from fakebroker.serve.net.tls.der import MAX_ELEMENTS
 from fakebroker.serve.net.tls.key_costs import MAX_ITERATIONS, KeyRefused, check_pem, check_pkcs12
 from tests.support.der import (
     SALT,
@@ -61,6 +62,12 @@ def test_a_key_that_would_cost_minutes_is_refused(key: bytes, label: str) -> Non
     """Whatever derives its password, and whatever the block is called; the error says how many are served."""
     with pytest.raises(KeyRefused, match=r"its encryption takes .* iterations, and at most 100,000 are served"):
         check_pem(pem(key, label))
+
+
+def test_a_list_of_revoked_certificates_may_be_long() -> None:
+    """It has no keys, but several elements for each certificate."""
+    revoked = sequence(*[sequence(number(n)) for n in range(MAX_ELEMENTS // 2)])
+    assert "X509 CRL" in check_pem(pem(revoked, "X509 CRL"))
 
 
 def test_a_store_has_one_key() -> None:

@@ -275,6 +275,16 @@ def test_a_client_that_refuses_tells_why() -> None:
     assert not pair.wire.arrived
 
 
+def test_a_client_that_failed_and_leaves_has_ended() -> None:
+    """Else its connection would stay where the failure reached nobody."""
+    pair = Pair().pump()
+    pair.broker.failure = "an error of the broker"
+    pair.wire.is_at_end = True
+    with pytest.raises(BlockingIOError):
+        pair.broker.recv(EVERYTHING)
+    assert pair.broker.has_ended
+
+
 @pytest.mark.parametrize(
     ("start", "words"),
     [
