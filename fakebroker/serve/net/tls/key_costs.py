@@ -34,10 +34,8 @@ _BEGIN, _END, _DASHES = "-----BEGIN ", "-----END ", "-----"
 _KEY, _REVOKED = "PRIVATE KEY", "X509 CRL"
 _LARGEST_BYTES = 16  # of a number: more are too many anyway
 
-
 # id-fieldType prime-field and characteristic-two-field: a curve that is not named begins with its field.
 _FIELDS = bytes.fromhex("2a8648ce3d0101"), bytes.fromhex("2a8648ce3d0102")
-
 
 _RSA = bytes.fromhex("2a864886f70d010101"), bytes.fromhex("2a864886f70d01010a")  # rsaEncryption, RSASSA-PSS
 # Of private keys; beside RSA: id-ecPublicKey, Ed25519, Ed448. OpenSSL computes the public key of others, such as DSA,

@@ -53,12 +53,8 @@ class TlsClientConnection(ClientConnection):
             return
         had_failed, had_secured = bool(tls.failure), tls.is_secured
         super().read()
-        if self._state not in ENDED:
-            self._look(had_failed, had_secured)
-
-    def _look(self, had_failed: bool, had_secured: bool) -> None:
-        """See to what has become of the socket since then."""
-        tls = self._tls_socket
+        if self._state in ENDED:
+            return
         if tls.failure and not had_failed:
             if had_secured:
                 self._connection.fail(f"TLS: {tls.failure}")
