@@ -103,7 +103,7 @@ def test_a_key_cannot_hide_in_the_old_encryption(header: str) -> None:
 
 def test_a_key_of_any_size_would_cost_each_handshake_much() -> None:
     """RSA with 100,000 bits takes a minute to sign."""
-    with pytest.raises(KeyRefused, match=r"its key has 12,50\d bytes, and at most 6,144 are served"):
+    with pytest.raises(KeyRefused, match=r"its key has 12,50\d bytes, and at most 2,560 are served"):
         check_pem(pem(sequence(number(2**100_000)), "RSA PRIVATE KEY"))
 
 
@@ -186,10 +186,10 @@ def pkcs8(algorithm: bytes, key: bytes) -> bytes:
     [
         (pkcs8(DSA, number(2**9000)), "its key is unusual"),
         (sequence(*map(number, [0, 23, 11, 2, 5, 3])), "its key is unusual"),
-        (rsa_numbers(n=8200), "its RSA key has 8,200 bits, and at most 8,192 are served"),
-        (rsa_numbers(p=8192), "its key is unusual"),
-        (rsa_numbers(dp=8192), "its key is unusual"),
-        (rsa_numbers(d=8192), "its key is unusual"),
+        (rsa_numbers(n=4104), "its RSA key has 4,104 bits, and at most 4,096 are served"),
+        (rsa_numbers(p=4096), "its key is unusual"),
+        (rsa_numbers(dp=4096), "its key is unusual"),
+        (rsa_numbers(d=4096), "its key is unusual"),
         (rsa_numbers(e=2048), "its key is unusual"),
         (sequence(number(0), number(2**2048)), "its key is unusual"),
         (b"", "its key is unusual"),
@@ -206,22 +206,22 @@ def test_unusual_keys_are_refused(key: bytes, problem: str, label: str) -> None:
 def test_the_numbers_of_rsa_are_found_in_pkcs8() -> None:
     """As most keys are written."""
     check_pem(pem(pkcs8(RSA, rsa_numbers()), "PRIVATE KEY"))
-    for key in (rsa_numbers(p=8192), b"", number(1)):
+    for key in (rsa_numbers(p=4096), b"", number(1)):
         with pytest.raises(KeyRefused, match="its key is unusual"):
             check_pem(pem(pkcs8(RSA, key), "PRIVATE KEY"))
 
 
-def test_an_encrypted_key_is_smaller() -> None:
-    """Nobody sees its numbers before it is decrypted."""
+def test_nobody_sees_the_numbers_of_an_encrypted_key() -> None:
+    """It has no more bytes than one of RSA with 4,096 bits needs."""
     key = sequence(sequence(der(6, b"x"), SALT), der(4, bytes(2600)))
-    with pytest.raises(KeyRefused, match=r"its encrypted key has 2,6.. bytes, and at most 2,560 are served"):
+    with pytest.raises(KeyRefused, match=r"its key has 2,6.. bytes, and at most 2,560 are served"):
         check_pem(pem(key))
 
 
 @pytest.mark.parametrize("form", [PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL])
 def test_keys_as_tools_make_them_are_served(form: PrivateFormat) -> None:
     """Of each kind and usual size, encrypted or not."""
-    keys = rsa.generate_private_key(65537, 2048), ec.generate_private_key(ec.SECP384R1()), ed25519_key(form)
+    keys = rsa.generate_private_key(65537, 4096), ec.generate_private_key(ec.SECP384R1()), ed25519_key(form)
     for key in keys:
         if key is not None:
             check_pem(key.private_bytes(Encoding.PEM, form, NoEncryption()).decode())
