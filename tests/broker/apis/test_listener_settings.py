@@ -7,7 +7,7 @@ import pytest
 
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.release import release
-from fakebroker.broker.settings import Settings
+from fakebroker.broker.settings import Settings, security
 from fakebroker.broker.settings.declare import READ_ONLY, Setting
 from fakebroker.broker.settings.table import BROKER
 from fakebroker.protocol.errors import ErrorCode
@@ -116,6 +116,15 @@ def test_nobody_logs_in_by_what_a_client_has_altered(ask: Ask, cluster: Cluster,
         assert settings.dynamic(cluster=False)[altered] == value
         assert settings.of_listener("PLAINTEXT", name, "PLAIN") == before
         assert not settings.is_given_at_start(altered)
+
+
+@pytest.mark.rules("IA-10")
+def test_of_logins_and_rights_only_keys_and_certificates_may_be_altered() -> None:
+    """As in Kafka. Whoever may alter the truststore decides which certificates are believed, and nothing else does."""
+    alterable = {each.name for each in security.ROWS if each.has_effect and not each.is_fixed}
+    stores = {f"ssl.{store}.{what}" for store in ("keystore", "truststore") for what in ("location", "password")}
+    texts = {"ssl.key.password", "ssl.keystore.certificate.chain", "ssl.keystore.key", "ssl.truststore.certificates"}
+    assert alterable == stores | texts
 
 
 @pytest.mark.rules("IA-10")
