@@ -30,6 +30,7 @@ MAX_KEY_BYTES = 2560  # in DER; RSA with 4,096 bits takes 2,489 when it is encry
 # the signature wrong, and computes it anew without the primes.
 MAX_RSA_BYTES = 512
 MAX_EXPONENT_BYTES = 8  # of the public one, as in OpenSSL
+MAX_BLOCKS = 256  # of a store: 0.1 s. OpenSSL takes the square of the number; the authorities of browsers are 150
 
 _BEGIN, _END, _DASHES = "-----BEGIN ", "-----END ", "-----"
 _KEY, _REVOKED = "PRIVATE KEY", "X509 CRL"
@@ -63,8 +64,10 @@ def check_pem(text: str) -> str:
     They are encoded anew: OpenSSL is to be given what this returns, and reads nothing else than was read here. Raises
     KeyRefused.
     """
-    checked, has_key = [], False
+    checked, has_key = list[str](), False
     for label, body in _blocks(text):
+        if len(checked) == MAX_BLOCKS:
+            raise KeyRefused(f"it has over {MAX_BLOCKS} certificates, which are too many: leave those that are needed")
         if _KEY in label:
             if has_key:  # if OpenSSL cannot use the first, it tries the next
                 raise KeyRefused("it has several private keys: leave the one that is meant")

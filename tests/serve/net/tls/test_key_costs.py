@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from fakebroker.serve.net.tls.der import MAX_ELEMENTS
-from fakebroker.serve.net.tls.key_costs import MAX_ITERATIONS, KeyRefused, check_pem, check_pkcs12
+from fakebroker.serve.net.tls.key_costs import MAX_BLOCKS, MAX_ITERATIONS, KeyRefused, check_pem, check_pkcs12
 from tests.support.der import (
     SALT,
     certificate,
@@ -62,6 +62,14 @@ def test_a_key_that_would_cost_minutes_is_refused(key: bytes, label: str) -> Non
     """Whatever derives its password, and whatever the block is called; the error says how many are served."""
     with pytest.raises(KeyRefused, match=r"its encryption takes .* iterations, and at most 100,000 are served"):
         check_pem(pem(key, label))
+
+
+def test_a_store_has_not_very_many_certificates() -> None:
+    """OpenSSL takes 17 s for 8,000 of them, and a client can produce them: a file of a topic's log is a store, too."""
+    block = pem(certificate(public_key(b"")), "CERTIFICATE")
+    check_pem(block * MAX_BLOCKS)
+    with pytest.raises(KeyRefused, match=r"over 256 certificates, which are too many: leave those that are needed"):
+        check_pem(block * (MAX_BLOCKS + 1))
 
 
 def test_a_list_of_revoked_certificates_may_be_long() -> None:
