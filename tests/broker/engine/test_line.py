@@ -22,8 +22,8 @@ from tests.support.time import T0
 
 CODECS = [GZIP, SNAPPY, LZ4, ZSTD]
 MIB = 1 << 20
-BIG_BYTES = 12 * MIB  # what each request has unpacked
-CLIENTS = 10
+BIG_BYTES = 8 * MIB  # what each request has unpacked
+CLIENTS = 4
 
 Frames = Callable[[SimEngine, Client], bytes]
 

@@ -19,7 +19,7 @@ from tests.support.frames import request
 from tests.support.rights import allow, guarded_lab
 from tests.support.work_counter import calls_of
 
-PARTITIONS, CLIENTS = 5_000, 24
+PARTITIONS, CLIENTS = 2_000, 24
 UNIT_S = FIRST_STEP_S
 METADATA = request("Metadata", 12, topics=[MetadataRequestTopic(name="t")])
 MEMBER = "c5f6a5a0-0000-4000-8000-000000000000"
@@ -90,7 +90,7 @@ def test_few_requests_take_very_long(lab: SimEngine, monkeypatch: pytest.MonkeyP
 def test_large_requests_are_under_way_one_by_one(lab: SimEngine) -> None:
     """One of 1 MB is read to eighty times its bytes, so it has all places."""
     names = [MetadataRequestTopic(name=f"name-of-a-topic-{number:05}") for number in range(45_000)]
-    clients, _ = arrive(lab, request("Metadata", 9, topics=names), 5)
+    clients, _ = arrive(lab, request("Metadata", 9, topics=names), 3)
     assert max(step_by_step(lab)) == 1
     lab.network.flush()
     assert all(len(client.answer("Metadata", 9).topics) == len(names) for client in clients)
