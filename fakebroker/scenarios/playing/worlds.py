@@ -151,6 +151,23 @@ class BrokerDriver(TcpDriver):
         super().__init__(*address)
         self._broker = broker
 
+    def open(self, client: ClientConnection, address: Address | None = None) -> None:
+        """Connect `client` where the broker listens. Raises OSError if none of its listeners is reached at `address`.
+
+        An answer names the address that is advertised, as far as that is from here: perhaps one of another network.
+        """
+        super().open(client, None if address is None else self._local(address))
+
+    def _local(self, address: Address) -> Address:
+        listeners = self._broker._engine.listeners
+        local = {each: Address(each.host, each.port) for each in listeners}
+        advertised = [local[each] for each in listeners if each.advertised == address]
+        found = advertised or [each for each in local.values() if each.port == address.port]
+        if not found:
+            there = ", ".join(map(str, local.values()))
+            raise OSError(f"the broker does not listen at {address}, only at {there}")
+        return found[0]
+
     def flush(self, client: ClientConnection) -> None:
         """Send what `client` has queued; answers that the broker gives at once are received before this returns."""
         port = self.local_port(client)

@@ -1,11 +1,14 @@
 """The same timeline in every world: in virtual time, and over TCP on a broker that runs."""
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from fakebroker.client.connection import ClientConnection
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.listeners import Address
 from fakebroker.scenarios.happenings import BrokerEvent, Received, Sent, Skipped
 from fakebroker.scenarios.language.reading import read_scenario
 from fakebroker.scenarios.playing.player import Player
@@ -60,6 +63,34 @@ def test_the_same_story_over_tcp(broker: FakeBroker, s: Steps) -> None:
     ]
     assert codes[0] == codes[1]
     assert any(isinstance(each, BrokerEvent) for each in real.happenings)
+
+
+def test_members_go_where_the_broker_listens(s: Steps) -> None:
+    """What it advertises may be an address of another network, or of another server, which is not connected to."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        other.setblocking(False)
+        elsewhere = f"127.0.0.1:{other.getsockname()[1]}"
+        with FakeBroker(nodes=2, advertise=["no.such.host:9092", elsewhere]) as broker:
+            played = play(
+                s.power("coordinator.move", {"group_id": "billing"}, to=1),
+                s.power("coordinator.move", {"group_id": "payments"}, to=2),
+                s.do("a", "consume", group_id="billing", topics=["orders"]),
+                s.do("b", "consume", group_id="payments", topics=["orders"]),
+                s.expect("group", {"group_id": "billing"}, {"state": "Stable", "members": 1}, 5000),
+                s.expect("group", {"group_id": "payments"}, {"state": "Stable", "members": 1}, 5000),
+                world=BrokerWorld(broker),
+            )
+        assert played.problems == []
+        with pytest.raises(BlockingIOError):
+            other.accept()
+
+
+def test_no_address_but_the_brokers_own_is_connected_to(broker: FakeBroker) -> None:
+    """A broker that answers another one has a fault."""
+    world = BrokerWorld(broker)
+    with pytest.raises(OSError, match=r"the broker does not listen at localhost:1, only at 127\.0\.0\.1:\d+, 127"):
+        world.driver.open(ClientConnection(None), Address("localhost", 1))
+    world.close()
 
 
 def test_members_act_by_themselves_in_real_time(broker: FakeBroker, s: Steps) -> None:
