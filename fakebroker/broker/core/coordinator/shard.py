@@ -331,7 +331,8 @@ class Shard(CoordinatorShard):
             present = [group for group in some if self.groups.get(group.group_id) is group]  # since the step before
             for group in present:
                 group.topic_deleted(topic, now)
-            requested = [(group, group.offsets.partitions_of(topic)) for group in present]
+            found = [(group, group.offsets.partitions_of(topic)) for group in present]  # in most there is nothing
+            requested = [each for each in found if each[1] or self._is_removed_with(each[0], ())]
             self._delete(requested, now, "its topic was deleted")
             yield len(some)
 

@@ -192,6 +192,8 @@ class GroupOffsets:
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
         """Those of `partitions()` that belong to one topic."""
+        if topic not in self.topics and not self.pending:  # deletions of many topics ask many groups
+            return []
         found = dict.fromkeys(TopicPartition(topic, index) for index in self.topics.get(topic, ()))
         if self.pending:
             found.update(dict.fromkeys(each for each in self.pending.partitions() if each.topic == topic))

@@ -6,6 +6,9 @@ from fakebroker.broker.core.elections import reassign
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
 from tests.support.engine import SimEngine
 from tests.support.frames import request
+from tests.support.work_counter import calls_of
+
+GROUPS = 200
 
 
 @pytest.mark.rules("EX-12")
@@ -41,7 +44,6 @@ def test_a_partition_that_moves_amid_a_deletion(steps: int, old: int, new: int) 
 
 def groups_with_offsets(lab: SimEngine, node: int) -> int:
     shards = lab.cluster.nodes[node].coordinator.all_shards(lab.network.now)
-    assert len(shards) == 2
     return sum(bool(group.offsets.topics.get("t")) for shard in shards for group in shard)
 
 
@@ -69,3 +71,23 @@ def test_what_is_committed_to_a_topic_that_is_made_anew_stays(steps: int) -> Non
     shards = lab.cluster.nodes[1].coordinator.all_shards(lab.network.now)
     assert [group.group_id for shard in shards for group in shard if group.offsets.topics.get("t")] == ["g0"]
     assert lab.cluster.topics.being_deleted == []
+
+
+@pytest.mark.rules("EX-12")
+def test_groups_without_offsets_of_a_topic_cost_little() -> None:
+    """Many topics may be deleted where there are many groups: each pair costs a look."""
+    lab = SimEngine({"offsets.topic.num.partitions": 1})
+    for name in ("t", "u"):
+        lab.cluster.topics.create(name, 1)
+    client = lab.client()
+    topics = [OffsetCommitRequestTopic(name="t", partitions=[(0, 1, -1, -1, None)])]
+    for number in range(GROUPS):
+        client.ask("OffsetCommit", 7, group_id=f"g{number}", generation_id_or_member_epoch=-1, topics=topics)
+
+    def delete(name: str) -> int:
+        return calls_of(lambda: [*lab.cluster.topics.delete_in_steps(name, lab.network.now)])
+
+    assert delete("u") < GROUPS * 10
+    assert groups_with_offsets(lab, 1) == GROUPS
+    assert delete("t") > GROUPS * 10
+    assert groups_with_offsets(lab, 1) == 0
