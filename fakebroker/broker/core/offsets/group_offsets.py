@@ -196,7 +196,7 @@ class GroupOffsets:
             return []
         found = dict.fromkeys(TopicPartition(topic, index) for index in self.topics.get(topic, ()))
         if self.pending:
-            found.update(dict.fromkeys(each for each in self.pending.partitions() if each.topic == topic))
+            found.update(dict.fromkeys(self.pending.partitions_of(topic)))
         return list(found)
 
     def __iter__(self) -> Iterator[StoredOffset]:

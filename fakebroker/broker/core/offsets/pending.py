@@ -17,12 +17,17 @@ class _Pending(NamedTuple):
 
 
 class PendingOffsets:
-    """The pending offsets of one group, by producer id and partition."""
+    """The pending offsets of one group, by producer id and partition.
 
-    __slots__ = ("_by_producer",)
+    A group may have very many transactions and partitions, so both ways are short: what a producer has, and who has
+    one of a partition.
+    """
+
+    __slots__ = ("_by_producer", "_producers")
 
     def __init__(self) -> None:
         self._by_producer: dict[int, dict[TopicPartition, _Pending]] = {}
+        self._producers: dict[str, dict[int, dict[int, None]]] = {}  # of each topic and partition, in their order
 
     def __bool__(self) -> bool:
         return bool(self._by_producer)
@@ -31,26 +36,33 @@ class PendingOffsets:
         """Apply the records of a transactional commit; the first lies at `base_offset` of the log."""
         mine = self._by_producer.setdefault(producer_id, {})
         for log_offset, stored in enumerate(offsets, base_offset):
-            mine[TopicPartition(stored[TOPIC], stored[PARTITION])] = _Pending(log_offset, stored)
+            topic, partition = stored[TOPIC], stored[PARTITION]
+            mine[TopicPartition(topic, partition)] = _Pending(log_offset, stored)
+            self._producers.setdefault(topic, {}).setdefault(partition, {})[producer_id] = None
 
     def supersede(self, topic: str, partition: int, log_offset: int) -> None:
         """A record of the partition at `log_offset` is committed: pending ones before it in the log never will be."""
         key = TopicPartition(topic, partition)
-        for offsets in self._by_producer.values():
-            pending = offsets.get(key)
-            if pending is not None and pending.log_offset < log_offset:
-                offsets[key] = _Pending(pending.log_offset, None)
+        for producer_id in self._producers_of(key):
+            offsets = self._by_producer[producer_id]
+            if offsets[key].log_offset < log_offset:
+                offsets[key] = _Pending(offsets[key].log_offset, None)
 
     def drop(self, topic: str, partition: int) -> None:
         """Forget what is pending for a partition (OD-7, EX-12)."""
-        for producer_id, offsets in list(self._by_producer.items()):
-            offsets.pop(TopicPartition(topic, partition), None)
+        key = TopicPartition(topic, partition)
+        for producer_id in list(self._producers_of(key)):
+            offsets = self._by_producer[producer_id]
+            del offsets[key]
+            self._leave(key, producer_id)
             if not offsets:
                 del self._by_producer[producer_id]
 
     def complete(self, producer_id: int, commit: bool) -> list[StoredOffset]:
         """Apply an end marker; returns the offsets that are committed by it, none if it aborts."""
         offsets = self._by_producer.pop(producer_id, {})
+        for key in offsets:
+            self._leave(key, producer_id)
         if not commit:
             return []
         counting = []
@@ -62,8 +74,24 @@ class PendingOffsets:
 
     def has(self, topic: str, partition: int) -> bool:
         """Whether an offset of the partition is pending (OF-9, EX-4)."""
-        key = TopicPartition(topic, partition)
-        return any(key in offsets for offsets in self._by_producer.values())
+        return partition in self._producers.get(topic, ())
+
+    def partitions_of(self, topic: str) -> list[TopicPartition]:
+        """The partitions of a topic with a pending offset."""
+        return [TopicPartition(topic, partition) for partition in self._producers.get(topic, ())]
+
+    def _producers_of(self, key: TopicPartition) -> Iterable[int]:
+        return self._producers.get(key.topic, {}).get(key.partition, ())
+
+    def _leave(self, key: TopicPartition, producer_id: int) -> None:
+        """The producer has nothing of the partition any more."""
+        partitions = self._producers[key.topic]
+        producers = partitions[key.partition]
+        del producers[producer_id]
+        if not producers:
+            del partitions[key.partition]
+            if not partitions:
+                del self._producers[key.topic]
 
     def partitions(self) -> list[TopicPartition]:
         """Every partition with a pending offset, in the order of their records."""

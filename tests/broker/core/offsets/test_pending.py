@@ -1,11 +1,15 @@
 """Offsets of open transactions: the order of the log decides what counts when they end."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fakebroker.broker.core.offsets.pending import PendingOffsets
 from tests.support.offsets import NO_ID
+from tests.support.work_counter import operations_of
 
 PLACE = ("t", 0)
+PLACES = [(topic, index) for topic in "tu" for index in range(2)]
 
 
 def offset(value: int) -> tuple[str, int, int, int, str, int, int, bytes]:
@@ -62,3 +66,38 @@ def test_dropped_offsets() -> None:
 def test_an_unknown_producer_has_nothing() -> None:
     """The marker of a transaction without offsets changes nothing."""
     assert PendingOffsets().complete(5, True) == []
+
+
+ACTIONS = st.tuples(
+    st.sampled_from(["add", "supersede", "drop", "commit", "abort"]), st.sampled_from(PLACES), st.integers(1, 3)
+)
+
+
+@given(st.lists(ACTIONS))
+def test_both_ways_lead_to_the_same(actions: list[tuple[str, tuple[str, int], int]]) -> None:
+    """What each producer has, and whether a partition has any, whatever happened."""
+    pending = PendingOffsets()
+    for log_offset, (action, place, producer_id) in enumerate(actions):
+        if action == "add":
+            pending.add(producer_id, [(*place, 1, -1, "", 0, -1, NO_ID)], log_offset)
+        elif action == "supersede":
+            pending.supersede(*place, log_offset)
+        elif action == "drop":
+            pending.drop(*place)
+        else:
+            pending.complete(producer_id, action == "commit")
+        there = {partition for _, partition, _ in pending.each()}
+        assert {place for place in PLACES if pending.has(*place)} == there == set(pending.partitions())
+        assert {each for topic in "tu" for each in pending.partitions_of(topic)} == there
+        assert set(pending.producer_ids()) == {producer for producer, _, _ in pending.each()}
+
+
+@pytest.mark.rules("OF-9")
+def test_very_many_transactions_take_no_longer() -> None:
+    """A stable OffsetFetch asks for each partition whether it is pending: 10,000 of each took 5 s."""
+    few, many = PendingOffsets(), PendingOffsets()
+    for pending, count in ((few, 10), (many, 1000)):
+        for producer_id in range(count):
+            pending.add(producer_id, [("t", producer_id, 1, -1, "", 0, -1, NO_ID)], 100 + producer_id)
+    assert operations_of(lambda: many.has("t", 5)) == operations_of(lambda: few.has("t", 5))
+    assert operations_of(lambda: many.drop("t", 5)) == operations_of(lambda: few.drop("t", 5))
