@@ -182,6 +182,12 @@ def test_a_key_of_the_wrong_use_is_named() -> None:
         KeySet.parse(json.dumps({"keys": [key]}).encode()).claims_of(signed())
 
 
+@pytest.mark.parametrize("critical", [["foo"], ["exp"], [], "exp"])
+def test_a_header_that_must_be_understood_is_not(critical: object) -> None:
+    """`crit` names what a reader has to know (RFC 7515); PyJWT looks at it from 2.12 on."""
+    _check_refused(signed(headers={"crit": critical, "foo": 1, "exp": 1}), keys())
+
+
 @pytest.mark.filterwarnings("ignore")  # PyJWT's, for a short key
 def test_a_short_rsa_key_signs_nothing() -> None:
     """jose4j takes those of 2,048 bits and more. It keeps its place: no key behind it is tried."""
