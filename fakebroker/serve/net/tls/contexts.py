@@ -108,13 +108,21 @@ class TlsContexts:
         return made[2]
 
     def check(self, listener: Listener, settings: Settings, altered: Collection[str]) -> None:
-        """Raises SettingError if the listener's keys or certificates could not be used with these settings.
+        """Raises SettingError if the listener's keys or certificates could not be used with these settings, or if it
+        began without a truststore and would have one.
 
         It does not look unless one of its stores is among what is `altered` (IA-12).
         """
         own = {f"listener.name.{listener.name.lower()}.{name}" for name in STORE_SETTINGS}
-        if not own.isdisjoint(altered):
-            ListenerTls(read_settings(settings, listener, self._host_reads), self._handshakes)
+        if own.isdisjoint(altered):
+            return
+        new = read_settings(settings, listener, self._host_reads)
+        now = read_settings(self._settings_of(listener.node_id), listener, self._host_reads)
+        if new.truststore.is_given and not now.truststore.is_given:
+            raise new.truststore.wrong(
+                f"the listener {listener.name} began without a truststore: start the broker with the one it is to have"
+            )
+        ListenerTls(new, self._handshakes)
 
     def _tls_or_problem(self, settings: TlsSettings) -> ListenerTls | str:
         """The TLS of these settings, or why it cannot be had."""
@@ -138,7 +146,7 @@ def _context(settings: TlsSettings) -> ssl.SSLContext:
     # Others cost a client nothing and this process up to 170 ms: OpenSSL would take finite fields of 8,192 bits.
     context.set_ecdh_curve("prime256v1")
     _load_keystore(context, settings.keystore)
-    if settings.truststore.location or settings.truststore.text:
+    if settings.truststore.is_given:
         _load_truststore(context, settings.truststore)
     context.verify_mode = _VERIFY[settings.client_auth]
     return context

@@ -42,6 +42,11 @@ class Store(NamedTuple):
     key_password: str = ""
     refusal: str = ""  # why the broker does not read the file, although it is named
 
+    @property
+    def is_given(self) -> bool:
+        """Whether there is a file or a text."""
+        return bool(self.location or self.text)
+
     def stamp(self) -> Stamp | None:
         """Another one once the file has changed."""
         if self.refusal:

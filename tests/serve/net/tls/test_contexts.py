@@ -146,6 +146,19 @@ def test_a_store_that_cannot_be_used_is_not_set(altered: dict[str, str], problem
 
 
 @pytest.mark.rules("IA-12")
+@pytest.mark.parametrize("store", ["location", "certificates"])
+def test_a_listener_without_a_truststore_gets_none(store: str) -> None:
+    """A client that may alter configs would decide who passes for a super user; 4.3.1 refuses it, too."""
+    config = {name: value for name, value in authority().broker_config().items() if "truststore" not in name}
+    own = {"location": str(authority().ca_file), "certificates": authority().ca_file.read_text()}
+    name = f"listener.name.ssl.ssl.truststore.{store}"
+    with FakeBroker(listen=["PLAINTEXT://127.0.0.1:0", LISTEN], config=config) as broker:
+        [answer] = broker.client().alter_configs("1", {name: own[store]}, kind="broker").responses
+        assert answer.error_code == ErrorCode.INVALID_REQUEST
+        assert "the listener SSL began without a truststore" in answer.error_message
+
+
+@pytest.mark.rules("IA-12")
 def test_a_store_is_looked_at_only_where_it_is_used() -> None:
     """As in Kafka: not for a listener that the broker does not have, and not when something else is altered."""
     config = authority().broker_config()
