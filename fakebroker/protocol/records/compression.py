@@ -36,6 +36,9 @@ STEP_BYTES: Final = 8 << 20
 PACKED_PER_STEP_BYTES: Final = 16 << 10
 """What is packed in one step: gzip of level 9 takes 50 ms for so much of its worst data."""
 
+_ZSTD_FAST_LEVEL: Final = 9  # to begin a stream takes 1 ms at most
+_ZSTD_STREAM_LEVEL: Final = 19  # MOCK: the highest of a stream, with 100 MB; those above only look further back
+_ZSTD_BYTES_AT_ONCE: Final = 64 << 10  # the worst take 40 ms
 _GZIP_INPUT_BYTES: Final = 4 << 10
 _GZIP_OUTPUT_BYTES: Final = 1 << 20
 _MEMBER_COSTS_BYTES: Final = 2 << 10  # what the smallest gzip member counts as: it takes some microseconds
@@ -201,13 +204,22 @@ def _pack_zstd(data: bytes, level: int | None) -> bytes:
 
 
 def _pack_zstd_in_steps(data: bytes, level: int | None) -> Generator[None, None, bytes]:
+    """The very frame that Kafka's stream writes (PD-22), up to level 9: the stream does not know how long it will be.
+
+    So it begins with tables for all that its level may ask for: with 22, 0.8 s and 700 MB for one byte.
+    """
     from cramjam import zstd
 
-    packer = zstd.Compressor(level=3 if level is None else level)
+    level = 3 if level is None else level
+    if level > _ZSTD_FAST_LEVEL and len(data) <= _ZSTD_BYTES_AT_ONCE:
+        packed = bytes(zstd.compress(data, level=level))
+        yield
+        return packed
+    packer = zstd.Compressor(level=min(level, _ZSTD_STREAM_LEVEL))
     for piece in _pieces(data):
         packer.compress(piece)
         yield
-    return bytes(packer.flush()) + bytes(packer.finish())  # the very frame that Kafka's stream writes (PD-22)
+    return bytes(packer.flush()) + bytes(packer.finish())
 
 
 def _unpack_zstd(data: bytes, limit_bytes: int) -> Unpacking:

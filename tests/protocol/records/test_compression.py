@@ -6,8 +6,10 @@ import sys
 import tracemalloc
 import zlib
 from random import Random
+from typing import Any
 
 import pytest
+from cramjam import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -172,6 +174,25 @@ def test_zstd_as_kafka_recompresses() -> None:
     """The bytes are those that Kafka 4.3.1 stored (reference dialogue produce_zstd_needs_v7)."""
     record = bytes.fromhex("10000000026b027600")
     assert compress(ZSTD, record).hex() == "28b52ffd005848000010000000026b027600010000"
+
+
+@pytest.mark.rules("PD-22")
+@pytest.mark.parametrize("size", [1, 64 << 10, (64 << 10) + 1])
+def test_high_levels_of_zstd_take_no_more_memory_than_data_needs(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream of level 22 begins with 700 MB and 0.8 s, also for one byte."""
+    levels: list[int] = []
+
+    make = zstd.Compressor
+
+    def noted(level: int) -> Any:
+        levels.append(level)
+        return make(level=level)
+
+    monkeypatch.setattr(zstd, "Compressor", noted)
+    data = Random(1).randbytes(size)
+    for level in (9, 10, 22):
+        assert decompress(ZSTD, compress(ZSTD, data, level)) == data
+    assert levels == ([9] if size <= 64 << 10 else [9, 10, 19])
 
 
 @pytest.mark.rules("PD-22")

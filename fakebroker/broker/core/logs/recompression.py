@@ -1,7 +1,7 @@
 """Batches in the compression of their topic, where that is another than the producer's (PD-22).
 
-Packing can take very long: gzip of level 9 takes three seconds for the worst MiB, zstd of level 22 one for any. What
-is long is packed before the append, in steps (request_scans.py); the append takes the result.
+Packing can take very long: gzip of level 9 takes three seconds for the worst MiB, zstd of level 19 one. What is long
+is packed before the append, in steps (request_scans.py); the append takes the result.
 """
 
 from collections.abc import Generator
