@@ -10,7 +10,7 @@ import pytest
 from fakebroker.cli.pytest.brokers import BROKERS
 from fakebroker.testing.broker import FakeBroker
 from fakebroker.testing.sweeps.limit import AGAIN_S
-from fakebroker.testing.sweeps.relief import RunTooLong, disconnect_clients, raise_in, relieve
+from fakebroker.testing.sweeps.relief import RunTooLong, disconnect_clients, raise_in, relieve, withdraw
 
 
 class Watch:
@@ -37,7 +37,7 @@ class Watch:
             with self._lock:
                 self._is_over.set()
                 if self.has_fired:
-                    raise_in(thread_id, None)
+                    withdraw(thread_id)
 
     def _watch(self, thread_id: int, item: pytest.Item) -> None:
         if self._is_over.wait(self._timeout_s) or not self._give_up(thread_id):
