@@ -90,7 +90,7 @@ def _content_of(path: str) -> bytes:
     a device such as /dev/zero never ends, and both would stop the broker.
     """
     with regular_file(path, "rb") as file:
-        return file.read(MAX_BYTES + 1)
+        return file.read(MAX_BYTES + 1) or b""  # a file of the kernel may have nothing yet
 
 
 class TlsSettings(NamedTuple):
