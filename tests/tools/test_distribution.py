@@ -110,7 +110,7 @@ def test_lowest_versions_are_those_of_pyproject() -> None:
 
 def test_a_dependency_without_a_lower_bound_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """With what would be right."""
-    monkeypatch.setattr(lowest, "_requirements", lambda: iter(["pyjwt[crypto]>=2.10,<3", "click"]))
+    monkeypatch.setattr(lowest, "_requirements", lambda: iter(["pyjwt[crypto]>=2.12,<3", "click"]))
     with pytest.raises(ValueError, match="'click' has no lower bound; write NAME>=VERSION"):
         lowest.constraints()
 

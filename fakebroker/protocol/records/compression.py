@@ -204,9 +204,10 @@ def _pack_zstd(data: bytes, level: int | None) -> bytes:
 
 
 def _pack_zstd_in_steps(data: bytes, level: int | None) -> Generator[None, None, bytes]:
-    """The very frame that Kafka's stream writes (PD-22), up to level 9: the stream does not know how long it will be.
+    """Up to level 9 the very frame that Kafka's stream writes (PD-22).
 
-    So it begins with tables for all that its level may ask for: with 22, 0.8 s and 700 MB for one byte.
+    A stream does not know how long it will be, and begins with all that its level may ask for: with 22, 0.8 s and 700
+    MB for one byte. So small data is packed at once at higher levels, with its size in the frame.
     """
     from cramjam import zstd
 

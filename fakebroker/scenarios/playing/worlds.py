@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 POLL_MS = 5
 TAKEN_WITHIN_S = 0.1
+_LOOPBACK = {"": "localhost", "0.0.0.0": "localhost", "::": "localhost"}  # of listeners at every address
 
 
 class RunningBroker(Protocol):
@@ -159,14 +160,17 @@ class BrokerDriver(TcpDriver):
         super().open(client, None if address is None else self._local(address))
 
     def _local(self, address: Address) -> Address:
-        listeners = self._broker._engine.listeners
-        local = {each: Address(each.host, each.port) for each in listeners}
-        advertised = [local[each] for each in listeners if each.advertised == address]
-        found = advertised or [each for each in local.values() if each.port == address.port]
-        if not found:
-            there = ", ".join(map(str, local.values()))
-            raise OSError(f"the broker does not listen at {address}, only at {there}")
-        return found[0]
+        local = {
+            each: Address(_LOOPBACK.get(each.host, each.host), each.port) for each in self._broker._engine.listeners
+        }
+        for is_meant in (
+            lambda listener: listener.advertised == address,
+            lambda listener: local[listener] == address,
+            lambda listener: listener.port == address.port,
+        ):
+            for listener in filter(is_meant, local):
+                return local[listener]
+        raise OSError(f"the broker does not listen at {address}, only at {', '.join(map(str, local.values()))}")
 
     def flush(self, client: ClientConnection) -> None:
         """Send what `client` has queued; answers that the broker gives at once are received before this returns."""

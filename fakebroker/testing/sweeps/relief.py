@@ -25,7 +25,7 @@ class RunTooLong(BaseException):
         return "the test was still running long after it would have ended without the fault"
 
 
-class _Withdrawn(BaseException):
+class _Caught(BaseException):
     """Raised to be caught."""
 
 
@@ -44,22 +44,28 @@ def disconnect_clients(broker: "BrokerControl") -> None:
 
 
 def raise_in(thread_id: int, error: type[BaseException]) -> None:
-    """Have a thread raise an exception as soon as it runs Python code. Call `withdraw` when that is over."""
-    pythonapi.PyThreadState_SetAsyncExc(c_ulong(thread_id), py_object(error))
+    """Have another thread raise an exception when it runs Python code: at once, or when the interpreter looks again.
 
-
-def withdraw(thread_id: int) -> None:
-    """Forget an exception that a thread has yet to raise, if there is one.
-
-    All threads look for it until one raises it, even if the thread has ended; where a profiler or coverage is on, a
-    call in CPython 3.11 never begins meanwhile. So one is raised here.
+    CPython 3.11 begins no call in any thread while an exception waits for one, if a profiler or coverage is on. So one
+    is raised here, too, before anything else is called: that ends the looking of all threads.
     """
-    pythonapi.PyThreadState_SetAsyncExc(c_ulong(thread_id), None)
+    _raise_here(c_ulong(thread_id), py_object(error))
+
+
+def forget_raised() -> None:
+    """Forget what another thread has had this one raise, if it has yet to come."""
+    _raise_here(c_ulong(get_ident()), py_object(_Caught))
+
+
+def _raise_here(thread_id: c_ulong, error: "py_object[type[BaseException]]") -> None:
+    """Set an exception for a thread, and one for this thread, which is caught; without a call of Python in between."""
+    set_error, own, caught = pythonapi.PyThreadState_SetAsyncExc, c_ulong(get_ident()), py_object(_Caught)
     try:
-        raise_in(get_ident(), _Withdrawn)
+        set_error(thread_id, error)
+        set_error(own, caught)
         while True:  # it comes when the interpreter looks next
             pass
-    except _Withdrawn:
+    except _Caught:
         pass
 
 

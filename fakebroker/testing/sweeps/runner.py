@@ -22,7 +22,7 @@ from fakebroker.testing.sweeps.cases import Case, RequestSeen, parse_case
 from fakebroker.testing.sweeps.inject import Injection
 from fakebroker.testing.sweeps.limit import limit_s
 from fakebroker.testing.sweeps.recorder import Recorder
-from fakebroker.testing.sweeps.relief import RunTooLong, disconnect_clients, raise_in, relieve, withdraw
+from fakebroker.testing.sweeps.relief import RunTooLong, disconnect_clients, raise_in, relieve
 from fakebroker.testing.sweeps.report import BROKEN, HELD, HUNG, NOT_REACHED, CaseResult, SweepReport
 from fakebroker.testing.sweeps.selection import DEFAULT_BUDGET, Selection, cases_of, check_whole, sample, selection
 
@@ -220,8 +220,7 @@ def _give_up(broker: FakeBroker, thread: threading.Thread) -> None:
                 step(broker)
         thread.join(GRACE_S)
         if not thread.is_alive():
-            break
-    withdraw(thread.ident or 0)
+            return
 
 
 def _show_progress(text: str) -> None:

@@ -178,7 +178,7 @@ def test_zstd_as_kafka_recompresses() -> None:
 
 @pytest.mark.rules("PD-22")
 @pytest.mark.parametrize("size", [1, 64 << 10, (64 << 10) + 1])
-def test_high_levels_of_zstd_take_no_more_memory_than_data_needs(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_high_levels_of_zstd_begin_no_stream_for_little_data(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream of level 22 begins with 700 MB and 0.8 s, also for one byte."""
     levels: list[int] = []
 

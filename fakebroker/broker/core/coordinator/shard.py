@@ -363,7 +363,7 @@ class Shard(CoordinatorShard):
         """Whether the group goes together with these offsets: up to 3.9.1, if none is left (OD-6, EX-12)."""
         if not self.behaviours.deletes_emptied_group_at_once or not group.is_empty:
             return False
-        return len(group.offsets.partitions()) == len(deleted)
+        return len(group.offsets.partitions()) == len(deleted) if deleted else group.offsets.is_empty()
 
     def tombstones(
         self, group: Group, deleted: Sequence[TopicPartition | StoredOffset], whole_group: bool = False

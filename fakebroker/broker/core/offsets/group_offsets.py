@@ -191,7 +191,7 @@ class GroupOffsets:
         return list(found)
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
-        """Those of `partitions()` that belong to one topic."""
+        """Those of `partitions()` that belong to one topic, committed ones first."""
         if topic not in self.topics and not self.pending:  # deletions of many topics ask many groups
             return []
         found = dict.fromkeys(TopicPartition(topic, index) for index in self.topics.get(topic, ()))

@@ -6,6 +6,7 @@ so the partition counts as unstable (KIP-447) until the marker is there (OF-9).
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import NamedTuple
 
 from fakebroker.protocol.records.offsets_topic import PARTITION, TOPIC, StoredOffset, TopicPartition
@@ -19,15 +20,16 @@ class _Pending(NamedTuple):
 class PendingOffsets:
     """The pending offsets of one group, by producer id and partition.
 
-    A group may have very many transactions and partitions, so both ways are short: what a producer has, and who has
-    one of a partition.
+    A group may have very many transactions and partitions, so all ways are short: what a producer has, who has one of a
+    partition, and whose of these still count.
     """
 
-    __slots__ = ("_by_producer", "_producers")
+    __slots__ = ("_by_producer", "_counting", "_producers")
 
     def __init__(self) -> None:
         self._by_producer: dict[int, dict[TopicPartition, _Pending]] = {}
-        self._producers: dict[str, dict[int, dict[int, None]]] = {}  # of each topic and partition, in their order
+        self._producers: dict[str, dict[int, dict[int, None]]] = {}  # of each topic and partition
+        self._counting: dict[TopicPartition, dict[int, int]] = {}  # those of no later record, in the order of the log
 
     def __bool__(self) -> bool:
         return bool(self._by_producer)
@@ -36,22 +38,24 @@ class PendingOffsets:
         """Apply the records of a transactional commit; the first lies at `base_offset` of the log."""
         mine = self._by_producer.setdefault(producer_id, {})
         for log_offset, stored in enumerate(offsets, base_offset):
-            topic, partition = stored[TOPIC], stored[PARTITION]
-            mine[TopicPartition(topic, partition)] = _Pending(log_offset, stored)
-            self._producers.setdefault(topic, {}).setdefault(partition, {})[producer_id] = None
+            key = TopicPartition(stored[TOPIC], stored[PARTITION])
+            mine[key] = _Pending(log_offset, stored)
+            self._producers.setdefault(key.topic, {}).setdefault(key.partition, {})[producer_id] = None
+            counting = self._counting.setdefault(key, {})
+            counting.pop(producer_id, None)
+            counting[producer_id] = log_offset
 
     def supersede(self, topic: str, partition: int, log_offset: int) -> None:
         """A record of the partition at `log_offset` is committed: pending ones before it in the log never will be."""
         key = TopicPartition(topic, partition)
-        for producer_id in self._producers_of(key):
-            offsets = self._by_producer[producer_id]
-            if offsets[key].log_offset < log_offset:
-                offsets[key] = _Pending(offsets[key].log_offset, None)
+        counting = self._counting.get(key, {})
+        for producer_id in list(takewhile(lambda each: counting[each] < log_offset, counting)):
+            self._by_producer[producer_id][key] = _Pending(counting.pop(producer_id), None)
 
     def drop(self, topic: str, partition: int) -> None:
         """Forget what is pending for a partition (OD-7, EX-12)."""
         key = TopicPartition(topic, partition)
-        for producer_id in list(self._producers_of(key)):
+        for producer_id in list(self._producers.get(topic, {}).get(partition, ())):
             offsets = self._by_producer[producer_id]
             del offsets[key]
             self._leave(key, producer_id)
@@ -80,16 +84,14 @@ class PendingOffsets:
         """The partitions of a topic with a pending offset."""
         return [TopicPartition(topic, partition) for partition in self._producers.get(topic, ())]
 
-    def _producers_of(self, key: TopicPartition) -> Iterable[int]:
-        return self._producers.get(key.topic, {}).get(key.partition, ())
-
     def _leave(self, key: TopicPartition, producer_id: int) -> None:
         """The producer has nothing of the partition any more."""
         partitions = self._producers[key.topic]
         producers = partitions[key.partition]
         del producers[producer_id]
+        self._counting[key].pop(producer_id, None)
         if not producers:
-            del partitions[key.partition]
+            del partitions[key.partition], self._counting[key]
             if not partitions:
                 del self._producers[key.topic]
 

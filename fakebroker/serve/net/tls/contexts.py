@@ -109,7 +109,7 @@ class TlsContexts:
 
     def check(self, listener: Listener, settings: Settings, altered: Collection[str]) -> None:
         """Raises SettingError if the listener's keys or certificates could not be used with these settings, or if it
-        began without a truststore and would have one.
+        has no truststore and would have one.
 
         It does not look unless one of its stores is among what is `altered` (IA-12).
         """
@@ -119,9 +119,8 @@ class TlsContexts:
         new = read_settings(settings, listener, self._host_reads)
         now = read_settings(self._settings_of(listener.node_id), listener, self._host_reads)
         if new.truststore.is_given and not now.truststore.is_given:
-            raise new.truststore.wrong(
-                f"the listener {listener.name} began without a truststore: start the broker with the one it is to have"
-            )
+            problem = f"the listener {listener.name} has no truststore, and gets none while it runs"
+            raise new.truststore.wrong(f"{problem}: start the broker with one")
         ListenerTls(new, self._handshakes)
 
     def _tls_or_problem(self, settings: TlsSettings) -> ListenerTls | str:

@@ -67,7 +67,7 @@ def check_pem(text: str) -> str:
     checked, has_key = list[str](), False
     for label, body in _blocks(text):
         if len(checked) == MAX_BLOCKS:
-            raise KeyRefused(f"it has over {MAX_BLOCKS} certificates, which are too many: leave those that are needed")
+            raise KeyRefused(f"it has over {MAX_BLOCKS} certificates, keys and CRLs: leave those that are needed")
         if _KEY in label:
             if has_key:  # if OpenSSL cannot use the first, it tries the next
                 raise KeyRefused("it has several private keys: leave the one that is meant")
@@ -148,7 +148,7 @@ def _check_kind(key: Sequence[Element]) -> None:
     parts = key[0].children if key else []
     tags = [part.tag for part in parts[:3]]
     if tags[:2] == [SEQUENCE, OCTET_STRING]:
-        return  # nobody sees its numbers, but it is small
+        return  # nobody sees its numbers, but no key has more than MAX_KEY_BYTES
     if tags == [INTEGER, SEQUENCE, OCTET_STRING]:
         _check_algorithm(parts[1], parts[2])
     elif tags == [INTEGER, INTEGER, INTEGER]:

@@ -24,9 +24,8 @@ STORE_SETTINGS = (
     "ssl.truststore.certificates",
 )
 """What says which keys and certificates a listener has."""
-MAX_BYTES = (
-    1024 * 1024
-)  # of a keystore or truststore; a file that a client can write may be another for each connection
+# Of a keystore or truststore. What has changed is read again: if a client can write the file, for each connection.
+MAX_BYTES = 1024 * 1024
 # What tells one content of a file from another, without reading it; of a file that is not there, nothing.
 Stamp = tuple[int, int, int]
 

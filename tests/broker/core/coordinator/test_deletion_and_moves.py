@@ -38,6 +38,7 @@ def test_a_partition_that_moves_amid_a_deletion(steps: int, old: int, new: int) 
         pass
 
     assert groups_with_offsets(lab, new) == 0
+    assert len(lab.cluster.nodes[new].coordinator.all_shards(lab.network.now)) == 2
     assert lab.engine.errors == []
     assert lab.cluster.topics.being_deleted == []
 
@@ -74,13 +75,15 @@ def test_what_is_committed_to_a_topic_that_is_made_anew_stays(steps: int) -> Non
 
 
 @pytest.mark.rules("EX-12")
-def test_groups_without_offsets_of_a_topic_cost_little() -> None:
+@pytest.mark.parametrize("as_release", ["4.3", "3.9"])
+def test_groups_without_offsets_of_a_topic_cost_little(as_release: str) -> None:
     """Many topics may be deleted where there are many groups: each pair costs a look."""
-    lab = SimEngine({"offsets.topic.num.partitions": 1})
-    for name in ("t", "u"):
-        lab.cluster.topics.create(name, 1)
+    lab = SimEngine({"offsets.topic.num.partitions": 1}, as_release=as_release)
+    lab.cluster.topics.create("t", 100)
+    lab.cluster.topics.create("u", 1)
     client = lab.client()
-    topics = [OffsetCommitRequestTopic(name="t", partitions=[(0, 1, -1, -1, None)])]
+    rows: list[tuple[int, int, int, int, str | None]] = [(index, 1, -1, -1, None) for index in range(100)]
+    topics = [OffsetCommitRequestTopic(name="t", partitions=rows)]
     for number in range(GROUPS):
         client.ask("OffsetCommit", 7, group_id=f"g{number}", generation_id_or_member_epoch=-1, topics=topics)
 

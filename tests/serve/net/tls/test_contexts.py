@@ -145,6 +145,15 @@ def test_a_store_that_cannot_be_used_is_not_set(altered: dict[str, str], problem
         assert asked(address_of(broker, "SSL"), client_context())
 
 
+def test_a_large_store_is_not_read(tmp_path: Path) -> None:
+    """A client that can write the file, as that of a log, would have each connection read it anew."""
+    large = tmp_path / "large.pem"
+    large.write_text(authority().ca_file.read_text() + " " * (1 << 20))
+    config = authority().broker_config() | {"ssl.truststore.location": str(large)}
+    with pytest.raises(SettingError, match=r"large\.pem is larger than 1,048,576 bytes"):
+        FakeBroker(listen=LISTEN, config=config).start()
+
+
 @pytest.mark.rules("IA-12")
 @pytest.mark.parametrize("store", ["location", "certificates"])
 def test_a_listener_without_a_truststore_gets_none(store: str) -> None:
@@ -155,7 +164,7 @@ def test_a_listener_without_a_truststore_gets_none(store: str) -> None:
     with FakeBroker(listen=["PLAINTEXT://127.0.0.1:0", LISTEN], config=config) as broker:
         [answer] = broker.client().alter_configs("1", {name: own[store]}, kind="broker").responses
         assert answer.error_code == ErrorCode.INVALID_REQUEST
-        assert "the listener SSL began without a truststore" in answer.error_message
+        assert "the listener SSL has no truststore, and gets none while it runs" in answer.error_message
 
 
 @pytest.mark.rules("IA-12")
