@@ -14,6 +14,7 @@ from fakebroker.broker.settings.declare import PASSWORD, READ_ONLY, Setting, par
 from fakebroker.broker.settings.settings import lookup
 from fakebroker.broker.settings.table import BROKER, CLIENT_METRICS, GROUP
 from fakebroker.protocol.errors import ErrorCode, KafkaError, SettingError, shown
+from fakebroker.protocol.java_text import trimmed
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster
@@ -26,6 +27,8 @@ MAX_BROKER_CONFIGS = 10_000
 """MOCK: dynamic configs of a broker, or of all brokers. Kafka keeps any number of names that it does not know; here one
 client's 300,000 names made each DescribeConfigs of the broker hold all clients for four seconds.
 """
+MAX_BROKER_CONFIGS_CHARACTERS = 1 << 20
+"""MOCK: of these, with their names. They are read at each alteration: 18 MB of lists took four seconds."""
 ROOT_LOGGER = "root"
 _ROOT_LEVEL = Setting(ROOT_LOGGER, 0, "INFO", None, READ_ONLY, "")
 
@@ -129,10 +132,12 @@ class BrokerResource(ConfigResource):
 
     def check(self, values: Mapping[str, str]) -> None:
         """Names that Kafka does not know are kept, like those of plug-ins, but not very many."""
-        if len(values) > MAX_BROKER_CONFIGS:
+        characters = sum(len(name) + len(text) for name, text in values.items())
+        if len(values) > MAX_BROKER_CONFIGS or characters > MAX_BROKER_CONFIGS_CHARACTERS:
             raise KafkaError(
                 ErrorCode.INVALID_CONFIG,
-                f"{len(values)} dynamic configs of brokers are more than {MAX_BROKER_CONFIGS}",
+                f"{len(values):,} dynamic configs of {characters:,} characters are too many for a broker: at most "
+                f"{MAX_BROKER_CONFIGS:,} of {MAX_BROKER_CONFIGS_CHARACTERS:,} are served",
             )
         altered = [name for name in {**self.own, **values} if values.get(name) != self.own.get(name)]
         try:
@@ -225,7 +230,7 @@ class GroupResource(ConfigResource):
         try:
             for name, text in values.items():
                 parse(find_group(name), text)
-            self._check_bounds(values)
+            self._check_bounds(_trimmed(values))
         except SettingError as error:
             raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
 
@@ -353,8 +358,13 @@ def _config_changed(cluster: "Cluster", resource_type: int, name: str) -> None:
     cluster.metadata_changed(MetadataEntry(MetadataPart.CONFIGS, (resource_type, name)))
 
 
+def _trimmed(values: Mapping[str, str]) -> dict[str, str]:
+    """As Kafka reads them: without blanks and control characters around."""
+    return {name: trimmed(text) for name, text in values.items()}
+
+
 def _store_or_drop(store: dict[str, dict[str, str]], name: str, values: Mapping[str, str]) -> None:
     if values:
-        store[name] = dict(values)
+        store[name] = _trimmed(values)
     else:
         store.pop(name, None)

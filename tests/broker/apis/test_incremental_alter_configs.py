@@ -75,6 +75,9 @@ def test_a_broker_keeps_so_many_names_that_kafka_does_not_know(
     assert alter(ask, cluster, request(BROKERS, name, *odd)) == [ErrorCode.INVALID_CONFIG]
     assert alter(ask, cluster, request(BROKERS, name, ("odd.0", DELETE, None), odd[3])) == [0]
     assert resource(cluster.nodes[1], BROKERS, name).own.keys() - before.keys() == {"odd.1", "odd.2", "odd.3"}
+    longest = [(f"listener.name.x{n}.metric.reporters", SET, "a," * 16_000 + "a") for n in range(33)]
+    monkeypatch.setattr(config_resources, "MAX_BROKER_CONFIGS", 10_000)
+    assert alter(ask, cluster, request(BROKERS, name, *longest)) == [ErrorCode.INVALID_CONFIG]
 
 
 @pytest.mark.rules("IA-1", "IA-3", "IA-11")
@@ -179,6 +182,12 @@ def test_entries_of_a_topic(ask: Ask, cluster: Cluster, entries: list[Entry], ex
         (GROUPS, "g", ("consumer.session.timeout.ms", SET, "60001"), ErrorCode.INVALID_CONFIG),
         (GROUPS, "g", ("consumer.session.timeout.ms", SET, "x"), ErrorCode.INVALID_CONFIG),
         (GROUPS, "g", ("consumer.session.timeout.ms", SET, "50000"), 0),
+        (GROUPS, "g", ("consumer.session.timeout.ms", SET, "\x0150000\0"), 0),
+        (GROUPS, "g", ("consumer.session.timeout.ms", SET, "\x0160001\0"), ErrorCode.INVALID_CONFIG),
+        (METRICS, "m", ("interval.ms", SET, "5000\0"), 0),
+        (METRICS, "m", ("metrics", SET, "a,b"), 0),
+        (METRICS, "m", ("metrics", APPEND, "a"), ErrorCode.INVALID_CONFIG),
+        (METRICS, "m", ("match", SUBTRACT, "client_id=a"), ErrorCode.INVALID_CONFIG),
         (7, "x", ("a", SET, "4"), ErrorCode.INVALID_REQUEST),
     ],
 )
