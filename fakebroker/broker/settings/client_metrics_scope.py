@@ -12,7 +12,7 @@ ROWS = (
         "match",
         LIST,
         (),
-        Form(f"({_SELECTORS})=.+", "selectors of the form name=regular expression"),
+        Form(rf"\s*({_SELECTORS})\s*=[^=]+", "selectors of the form name=regular expression"),
         CLUSTER_WIDE,
         "which clients would send metrics",
     ),

@@ -1,5 +1,6 @@
 """How a setting is declared, and what turns its text into a value and back."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from fakebroker.protocol.errors import SettingError
@@ -51,11 +52,26 @@ class OneOf(NamedTuple):
 class Form(NamedTuple):
     """A text of a certain form, given as a regular expression; `description` says it in words.
 
-    Its classes, such as digits, are those of ASCII, as in Java.
+    Its classes, such as digits, are those of ASCII, as in Java. `read` raises ValueError for a text of this form that
+    cannot be read, such as a number that is too large.
     """
 
     pattern: str
     description: str
+    read: Callable[[str], object] | None = None
+
+    def has(self, text: str) -> bool:
+        """Whether the text has this form, and can be read."""
+        import re
+
+        if not re.fullmatch(self.pattern, text, re.ASCII):
+            return False
+        try:
+            if self.read is not None:
+                self.read(text)
+        except ValueError:
+            return False
+        return True
 
     def __str__(self) -> str:
         return self.description
@@ -188,9 +204,7 @@ def _problem(allowed: Allowed, value: Value) -> object:
             return ""
         words = {word.lower() for word in allowed.words} if allowed.any_case else allowed.words
         return next((item for item in items if (item.lower() if allowed.any_case else item) not in words), None)
-    import re
-
-    return next((item for item in items if not re.fullmatch(allowed.pattern, item, re.ASCII)), None)
+    return next((item for item in items if not allowed.has(item)), None)
 
 
 def _double(value: float) -> str:

@@ -10,11 +10,18 @@ from fakebroker.broker.settings.declare import (
     Range,
     Setting,
 )
+from fakebroker.protocol.java_duration import duration_ms
 
-# A duration as Java reads it, without signs inside: P, days, then T and hours, minutes, seconds, at least one of them.
-_TIMES = r"[Tt](?=\d)(\d+[Hh])?(\d+[Mm])?(\d+([.,]\d{0,9})?[Ss])?"
-_DURATION = rf"\+?[Pp](?=\d|[Tt])(\d+[Dd])?({_TIMES})?"
-_RESET = Form(rf"latest|earliest|by_duration:{_DURATION}", "latest, earliest or by_duration:<ISO 8601 duration>")
+BY_DURATION = "by_duration:"
+
+
+def _read_reset(text: str) -> None:
+    """Raises ValueError for a duration that Java does not read, or that is negative."""
+    if text.startswith(BY_DURATION) and duration_ms(text.removeprefix(BY_DURATION)) < 0:
+        raise ValueError(f"{text!r} is negative")
+
+
+_RESET = Form(rf"latest|earliest|{BY_DURATION}.+", f"latest, earliest or {BY_DURATION}<ISO 8601 duration>", _read_reset)
 
 # fmt: off
 ROWS = (

@@ -433,7 +433,14 @@ def test_the_window_has_a_limit() -> None:
 
 @pytest.mark.rules("SGP-1")
 @pytest.mark.parametrize(
-    ("reset", "first"), [("earliest", [(0, 1, 1)]), ("latest", []), ("by_duration:PT1H", [(1, 1, 1)])]
+    ("reset", "first"),
+    [
+        ("earliest", [(0, 1, 1)]),
+        ("latest", []),
+        ("by_duration:PT1H", [(1, 1, 1)]),
+        ("by_duration:PT3600,5S", [(1, 1, 1)]),
+        ("by_duration:P106751991167300D", [(0, 1, 1)]),
+    ],
 )
 def test_where_a_share_partition_begins(reset: str, first: list[tuple[int, int, int]]) -> None:
     """The group's config says it, at the first fetch."""

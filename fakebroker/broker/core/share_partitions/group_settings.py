@@ -1,10 +1,11 @@
 """What a share group's configs say of its share partitions (SGC), as they are now."""
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from fakebroker.broker.core.groups.modern.config import group_config, group_config_int
 from fakebroker.broker.core.share_partitions.acquisition import Limits
+from fakebroker.broker.settings.group_scope import BY_DURATION
+from fakebroker.protocol.java_duration import duration_ms
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.share_state.asking import ShareStateNode
@@ -12,12 +13,6 @@ if TYPE_CHECKING:
 
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
-_BY_DURATION: Final = "by_duration:"
-_UNITS_S: Final = (86_400, 3_600, 60, 1)
-_ISO_DURATION: Final = re.compile(
-    r"([-+]?)P(?:([-+]?\d+)D)?(?:T(?=[-+\d])(?:([-+]?\d+)H)?(?:([-+]?\d+)M)?(?:([-+]?\d+(?:\.\d{0,9})?)S)?)?",
-    re.IGNORECASE,
-)
 
 
 class ShareGroupSettings:
@@ -73,16 +68,4 @@ class ShareGroupSettings:
     def offset_reset(self) -> str | int:
         """Where a new share partition begins: EARLIEST, LATEST, or how many milliseconds back."""
         text = group_config(self, self.group_id, "share.auto.offset.reset")
-        return duration_ms(text.removeprefix(_BY_DURATION)) if text.startswith(_BY_DURATION) else text
-
-
-def duration_ms(text: str) -> int:
-    """The whole milliseconds of an ISO 8601 duration as Java's `Duration` reads it, e.g. "PT1H30M".
-
-    Raises ValueError for one that it does not read.
-    """
-    found = _ISO_DURATION.fullmatch(text)
-    if found is None or not any(found.groups()[1:]):
-        raise ValueError(f"{text!r} is not a duration")
-    seconds = sum(float(amount) * unit for amount, unit in zip(found.groups()[1:], _UNITS_S, strict=True) if amount)
-    return round(seconds * 1000) * (-1 if found[1] == "-" else 1)
+        return duration_ms(text.removeprefix(BY_DURATION)) if text.startswith(BY_DURATION) else text

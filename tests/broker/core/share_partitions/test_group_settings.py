@@ -1,34 +1,15 @@
 """Configs of share groups as share partitions read them."""
 
+from contextlib import suppress
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fakebroker.broker.core.share_partitions.group_settings import ShareGroupSettings, duration_ms
+from fakebroker.broker.core.config_resources import GroupResource
+from fakebroker.broker.core.share_partitions.group_settings import ShareGroupSettings
+from fakebroker.protocol.errors import KafkaError
 from tests.support.cluster import make_cluster
-
-
-@pytest.mark.rules("SGP-1")
-@pytest.mark.parametrize(
-    ("text", "ms"),
-    [
-        ("PT1H30M", 5_400_000),
-        ("P1D", 86_400_000),
-        ("P2DT3H4M5.006S", 183_845_006),
-        ("pt0.5s", 500),
-        ("PT-6H3M", -21_420_000),
-        ("-PT6H", -21_600_000),
-        ("+PT6H", 21_600_000),
-    ],
-)
-def test_durations(text: str, ms: int) -> None:
-    """ISO 8601 as Java's Duration reads it."""
-    assert duration_ms(text) == ms
-
-
-@pytest.mark.parametrize("text", ["", "P", "PT", "1H", "P1Y", "P1H", "PT1D", "PT1H ", "x", "P1DT"])
-def test_no_durations(text: str) -> None:
-    """What Java does not read either."""
-    with pytest.raises(ValueError, match="is not a duration"):
-        duration_ms(text)
 
 
 @pytest.mark.rules("SGC-1")
@@ -47,3 +28,19 @@ def test_configs_apply_as_they_are_now() -> None:
     }
     assert (settings.limits.delivery_count, settings.limits.window_records) == (3, 100)
     assert (settings.is_read_committed, settings.may_renew, settings.offset_reset) == (True, False, 60_000)
+
+
+@pytest.mark.rules("SGC-1")
+@given(
+    st.text("PT0123456789.,DHMSdt+- \0", max_size=12).map("by_duration:".__add__) | st.text("latesrmin\0 ", max_size=8)
+)
+def test_what_may_be_set_can_be_read(text: str) -> None:
+    """One function decides both: a value that was taken and could not be read would fail each fetch of the group."""
+    cluster = make_cluster()
+    resource = GroupResource(cluster.nodes[1], "g")
+    values = {"share.auto.offset.reset": text}
+    with suppress(KafkaError):
+        resource.check(values)
+        resource.store(values)
+        found = ShareGroupSettings(cluster.nodes[1], "g").offset_reset
+        assert isinstance(found, int) if "by_duration" in text else found in ("latest", "earliest")
