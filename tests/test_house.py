@@ -32,6 +32,7 @@ LAYERS: dict[str, dict[str, set[str]]] = {
     "protocol": {
         "errors": set(),
         "json_text": set(),
+        "java_duration": set(),
         "java_text": set(),
         "annotations": set(),
         "pace": set(),

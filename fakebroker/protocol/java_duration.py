@@ -16,7 +16,7 @@ def duration_ms(text: str) -> int:
     """The whole milliseconds of a duration, rounded down. Raises ValueError for one that Java does not read."""
     found = _FORM.fullmatch(text)
     if found is None or not any(found.group(2, 4, 5, 6)) or found[3] in ("T", "t"):
-        raise ValueError(f"{text!r} is no duration as PT1H30M is")
+        raise ValueError(f"{text!r} is not a duration such as PT1H30M")
     seconds = sum(_whole(number) * unit for number, unit in zip(found.group(2, 4, 5, 6), _SECONDS, strict=True))
     nanos = int((found[7] or "").ljust(9, "0")) * (-1 if (found[6] or "").startswith("-") else 1)
     if abs(seconds) > _MAX_SECONDS:
