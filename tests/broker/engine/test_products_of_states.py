@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from fakebroker.broker.engine.connection import Connection
+from fakebroker.protocol.schema.types import ArrayOf
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.protocol.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from fakebroker.protocol.schema.types import ArrayOf
 from fakebroker.protocol.wire.registry import APIS, api
 from tests.support.engine import SimEngine
 from tests.support.large_states import Naming, World
