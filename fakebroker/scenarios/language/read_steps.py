@@ -439,8 +439,9 @@ class StepReader:
             self._reading.wrong(entry.rest[key], key, f"{name!r} is already the name of an actor")
         elif found is None or found[2]:
             self._reading.wrong(entry.rest[key], key, f"{name!r} is not a name: use letters, digits, _ and -")
-        else:
-            self._reading.saved[name] = kind
+        elif self._reading.saved.setdefault(name, kind) != kind:
+            there = self._reading.saved[name]
+            self._reading.wrong(entry.rest[key], key, f"{name!r} is already the name of a {there}: use another one")
 
 
 def _scalar(node: Node, text: str) -> Scalar:

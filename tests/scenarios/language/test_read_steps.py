@@ -241,6 +241,8 @@ def test_what_a_power_gives_has_a_name() -> None:
         ("{hold: release hold}", "hold: no earlier step has `as: hold` for a hold; there are none"),
         ("{broker: restore before}", "broker: no earlier step has `as: before` for a snapshot; there are none"),
         ("{clock: freeze, as: x}", "as: freeze has no result to name"),
+        ("{repeat: 2, steps: [{broker: snapshot, as: s}, {fault: {api: Fetch, delay: 1s}, as: s}]}",
+         "as: 's' is already the name of a snapshot: use another one"),
         ("{broker: fault, api: Fetch}", "broker: a broker has no verb 'fault'; did you mean 'faults'?; {fault: {api: "),
         ("{broker: reset}", "broker: a broker has no verb 'reset'; did you mean 'restore'?"),
         ("{journal: save x}", "journal: a journal has no verb 'save'"),

@@ -1,15 +1,28 @@
 """Arguments as steps and powers take them."""
 
 import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fakebroker.client.record_steps import ProducedRecord
 from fakebroker.client.steps import ClientSteps
+from fakebroker.protocol.arguments.signatures import signature_of as signature_with_kinds
 from fakebroker.protocol.errors import InvalidArgument
-from fakebroker.scenarios.playing.arguments import as_taken, signature_of
+from fakebroker.scenarios.playing.arguments import as_taken, names_file, signature_of
+from fakebroker.testing.handles.broker_control import BrokerControl
+from fakebroker.testing.handles.handle import Handle
 
 STEPS = ClientSteps()
+
+
+def arguments_of(method: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return dict(signature_with_kinds(method).arguments)
+    except (TypeError, NameError):  # it is no part of the object model
+        return {}
 
 
 @pytest.mark.parametrize("text", ["orders", "-0", "orders-", "orders-x"])
@@ -44,6 +57,18 @@ def test_saved_values_are_of_the_kind_of_their_argument() -> None:
     with pytest.raises(InvalidArgument, match=r"^partition: should be a whole number, not .x."):
         as_taken(STEPS.fetch, "partition", "x")
     assert as_taken(STEPS.fetch, "no_such_argument", 3) == 3
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", b"/etc/passwd", Path("/etc/passwd")])
+def test_a_scenario_names_no_files(path: object) -> None:
+    """Whatever was saved: a caller of the control port without the token would have the broker read any of them."""
+    owners = [BrokerControl, *Handle.__subclasses__()]
+    methods = [each for owner in owners for each in vars(owner).values() if inspect.isfunction(each)]
+    named = [(each, name) for each in methods for name, taken in arguments_of(each).items() if names_file(taken.kind)]
+    assert {name for _, name in named} >= {"snapshot", "path", "other"}
+    for method, name in named:
+        with pytest.raises(InvalidArgument, match="was not saved by a step; a scenario names no files"):
+            as_taken(method, name, path)
 
 
 def test_signatures_are_those_that_python_gives() -> None:
