@@ -40,9 +40,8 @@ def steps(
         group = known.get(group_id)
         if group is None:
             group = known[group_id] = _with_offsets(call, describe_groups.describe(call, group_id), may_describe)
-            pace.count(len(group.members) + len(group.offsets))
         response.groups.append(group)
-        if pace.is_over():
+        if pace.is_over(1 + len(group.members) + len(group.offsets)):  # it is written each time
             yield
     return response
 
