@@ -8,7 +8,11 @@ import pytest
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.messages.sync_group import SyncGroupRequestAssignment
+from tests.support.engine import SimEngine
+from tests.support.frames import request
 from tests.support.group_apis import GroupApis, join
+from tests.support.turns_of_request import turns
 
 MakeCall = Callable[..., Call]
 NOT_ASKED = -(2**31)
@@ -124,3 +128,16 @@ def test_a_group_that_is_asked_for_twice(make_call: MakeCall, release: str, show
     groups = describe(GroupApis(make_call, release), "g", "h", "g", version=2)
 
     assert [group.group_id for group in groups] == shown
+
+
+def test_long_assignments_are_written_in_steps() -> None:
+    """A group with one of 1 MB that a request named 268 times was one piece of 256 MiB, made and joined: 500 MB."""
+    lab = SimEngine()
+    client = lab.client()
+    member_id = client.join().member_id
+    leader = client.join(member_id=member_id)
+    assignment = SyncGroupRequestAssignment(member_id=member_id, assignment=bytes(100_000))
+    fields = {"generation_id": leader.generation_id, "member_id": member_id, "assignments": [assignment]}
+    assert client.ask("SyncGroup", 3, group_id="g", **fields).error_code == 0
+    frame = request("DescribeGroups", 5, groups=["g"] * 200)
+    assert len([*turns(lab, lab.client().socket.connection, frame)]) > 8

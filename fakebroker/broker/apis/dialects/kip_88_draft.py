@@ -35,13 +35,15 @@ def steps(
     call: Call, request: Kip88DescribeGroupsRequest, may_describe: MayDescribe
 ) -> Steps[Kip88DescribeGroupsResponse]:
     """The steps of `handle`. A group that is asked for again has the same entry."""
-    response, known, pace = Kip88DescribeGroupsResponse(), dict[str, Kip88Group](), call.pace(ENTRIES_PER_STEP)
+    response, pace = Kip88DescribeGroupsResponse(), call.pace(ENTRIES_PER_STEP)
+    known = dict[str, tuple[Kip88Group, int]]()
     for group_id in request.groups:
-        group = known.get(group_id)
-        if group is None:
-            group = known[group_id] = _with_offsets(call, describe_groups.describe(call, group_id), may_describe)
+        if group_id not in known:
+            described = describe_groups.describe(call, group_id)
+            known[group_id] = _with_offsets(call, described, may_describe), describe_groups.cost_of(described)
+        group, cost = known[group_id]
         response.groups.append(group)
-        if pace.is_over(1 + len(group.members) + len(group.offsets)):  # it is written each time
+        if pace.is_over(cost + len(group.offsets)):  # it is written each time
             yield
     return response
 
