@@ -204,7 +204,10 @@ class Settings(Reader):
         target = self._shared.dynamic if cluster else self._dynamic
         target.clear()
         target.update(values)
-        self._shared.compute()
+        if cluster:
+            self._shared.compute()
+        else:
+            self._compute()
 
     def synonyms(self, name: str, listeners: Mapping[str, str] = EMPTY) -> "list[Synonym]":
         """Every value given for `name`, the one in force first (DC-3). Passwords show no value.
