@@ -5,6 +5,7 @@ import pytest
 from fakebroker.protocol.java_duration import duration_ms
 
 
+@pytest.mark.rules("SGP-1")
 @pytest.mark.parametrize(
     ("text", "milliseconds"),
     [
@@ -19,6 +20,7 @@ from fakebroker.protocol.java_duration import duration_ms
         ("PT1.S", 1000),
         ("-PT0.5S", -500),
         ("PT1M-3.5S", 56_500),
+        ("PT-6H3M", -21_420_000),
         ("-PT-6H+3M", 21_420_000),
         ("P+1D", 86_400_000),
         ("PT0.0009S", 0),
@@ -36,8 +38,15 @@ OTHERS = ["", "P", "PT", "P1DT", "1H", "P1Y", "P1H", "PT1D", "P1W", "x", "PT1H "
 LONG = ["P106751991167301D", "PT9223372036854775808S", f"PT{'9' * 30_000}S"]
 
 
-@pytest.mark.parametrize("text", [*OTHERS, "PT1.0000000001S", "PT\u0661S", *LONG])
-def test_what_java_refuses(text: str) -> None:
-    """Other forms, and what does not fit into 64 bits of seconds."""
-    with pytest.raises(ValueError, match="duration"):
+@pytest.mark.parametrize("text", [*OTHERS, "PT1.0000000001S", "PT\u0661S"])
+def test_what_is_no_duration(text: str) -> None:
+    """Java does not read it either."""
+    with pytest.raises(ValueError, match="is not a duration such as PT1H30M"):
+        duration_ms(text)
+
+
+@pytest.mark.parametrize("text", LONG)
+def test_what_is_too_long(text: str) -> None:
+    """It does not fit into 64 bits of seconds."""
+    with pytest.raises(ValueError, match="is too long a duration"):
         duration_ms(text)

@@ -31,11 +31,8 @@ def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse
 
 def _in_steps(call: Call, request: DescribeGroupsRequest) -> Steps[DescribeGroupsResponse]:
     """A group that is asked for again has the same entry, up to 2.3 none (DS-9). It is written each time."""
-    response, known, pace = (
-        DescribeGroupsResponse(),
-        dict[str, tuple[DescribedGroup, int]](),
-        call.pace(MEMBERS_PER_STEP),
-    )
+    response, pace = DescribeGroupsResponse(), call.pace(MEMBERS_PER_STEP)
+    known = dict[str, tuple[DescribedGroup, int]]()
     has_duplicates = call.cluster.behaviours.describe_answers_duplicates
     for group_id in request.groups if has_duplicates else dict.fromkeys(request.groups):
         if group_id not in known:

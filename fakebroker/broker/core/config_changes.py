@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from fakebroker.broker.core.config_resources import ROOT_LOGGER, ConfigResource, LoggerResource, MetricsResource
+from fakebroker.broker.core.config_resources import ROOT_LOGGER, ConfigResource, LoggerResource
 from fakebroker.broker.settings.declare import LIST, parse, render
 from fakebroker.protocol.errors import ErrorCode, KafkaError, SettingError
 from fakebroker.protocol.java_text import trimmed
@@ -98,7 +98,7 @@ def _check_list(resource: ConfigResource, change: Change) -> None:
     if isinstance(resource, LoggerResource):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "a logger has a level, not a list: use SET")
     setting = resource.table.get(change.name)
-    if setting is None or setting.type != LIST or isinstance(resource, MetricsResource):
+    if setting is None or setting.type != LIST or not resource.adds_to_lists:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"{change.name} is not a list; only SET and DELETE are allowed")
 
 

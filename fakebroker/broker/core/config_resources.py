@@ -47,12 +47,14 @@ class ConfigEntry(NamedTuple):
 class ConfigResource:
     """One resource. Making one raises KafkaError for the wrong broker (DC-5, IA-6).
 
-    `checks_changes_first` says that unknown operations, and those on lists alone, are refused before its name (IA-6).
+    `checks_changes_first` says that unknown operations, and those on lists alone, are refused before its name (IA-6);
+    `adds_to_lists` that its lists take APPEND and SUBTRACT (IA-2).
     """
 
     table: Mapping[str, Setting]  # the configs that it can have
     own: Mapping[str, str]  # what was set on it
     checks_changes_first: ClassVar[bool] = True
+    adds_to_lists: ClassVar[bool] = True
 
     def check_name(self) -> None:
         """Raises KafkaError for a name that no resource of its type can have."""
@@ -272,6 +274,7 @@ class MetricsResource(ConfigResource):
     """A subscription to client metrics: which clients are to push which metrics, and how often (KIP-714, TE-6)."""
 
     table = CLIENT_METRICS
+    adds_to_lists = False
 
     def __init__(self, cluster: "Cluster", name: str) -> None:
         self._cluster = cluster
