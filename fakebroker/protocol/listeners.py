@@ -1,13 +1,15 @@
 """Where clients connect: listeners, and the addresses that answers name."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 PLAINTEXT = "PLAINTEXT"
 SASL_PLAINTEXT = "SASL_PLAINTEXT"
 SSL = "SSL"
 SASL_SSL = "SASL_SSL"
 PROTOCOLS = (PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL)
+
+EVERY_HOST: Final = ("", "0.0.0.0", "::")  # what a listener at every address of its machine may have as its host
 
 
 class Address(NamedTuple):
@@ -51,6 +53,11 @@ class Listener:
         self.protocol = protocol
         self.name = name or protocol
         self.versions: dict[int, tuple[int, int]] = {}  # API key -> (lowest, highest); filled in by the engine
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether it accepts connections at every address of its machine."""
+        return self.host in EVERY_HOST
 
     @property
     def has_sasl(self) -> bool:

@@ -9,7 +9,7 @@ from fakebroker.broker.settings import Settings
 from fakebroker.protocol.arguments.checks import check
 from fakebroker.protocol.arguments.kinds import Whole
 from fakebroker.protocol.errors import InvalidArgument, SettingError
-from fakebroker.protocol.listeners import PLAINTEXT, PROTOCOLS, Address, Listener
+from fakebroker.protocol.listeners import EVERY_HOST, PLAINTEXT, PROTOCOLS, Address, Listener
 from fakebroker.serve.net.ports import EVERY_ADDRESS, is_dual_stack
 
 LOOPBACK = "127.0.0.1"
@@ -20,7 +20,6 @@ HIGHEST_FIRST_ID = 2**30  # others follow, and ids have 31 bits
 NODE_COUNT, FIRST_ID = Whole(1, MAX_NODES, "brokers"), Whole(0, HIGHEST_FIRST_ID)
 NodeCount = Annotated[int, NODE_COUNT]
 FirstNodeId = Annotated[int, FIRST_ID]
-_EVERYWHERE = ("", "0.0.0.0")
 
 
 def parse_address(text: str, field: str = "listen") -> Address:
@@ -39,7 +38,7 @@ def with_host(text: str) -> str:
 def parse_advertised(text: str) -> Address:
     """HOST:PORT that clients can connect to: no empty host, not every address, not any port. Raises InvalidArgument."""
     address = parse_address(text, "advertise")
-    if not address.host.strip() or address.host in (*_EVERYWHERE, EVERY_ADDRESS):
+    if not address.host.strip() or address.host in EVERY_HOST:
         wrong = "clients need a host to connect to"
         raise InvalidArgument("advertise", text, f"{text!r} cannot be advertised: {wrong}")
     if not address.port:
@@ -179,10 +178,10 @@ def address_text(listener: Listener, *, is_advertised: bool = False) -> str:
     host, port = listener.host, listener.port
     if is_advertised and listener.advertised is not None:
         host, port = listener.advertised
-    elif host in _EVERYWHERE or (host == EVERY_ADDRESS and is_dual_stack()):
-        host = "127.0.0.1"
-    elif host == EVERY_ADDRESS:
+    elif host == EVERY_ADDRESS and not is_dual_stack():
         host = "::1"
+    elif listener.is_everywhere:
+        host = LOOPBACK
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
@@ -192,10 +191,9 @@ def format_listeners(listeners: Sequence[Listener]) -> str:
 
 
 def _notes(listener: Listener) -> list[str]:
-    is_everywhere = listener.host in (*_EVERYWHERE, EVERY_ADDRESS)
     named = [] if listener.name in ("", listener.protocol) else [listener.name]
     protocol = named + ([] if listener.protocol in ("", PLAINTEXT) else [listener.protocol])
-    return [*(["and all other addresses"] if is_everywhere else []), *protocol, *sorted(listener.dialects)]
+    return [*(["and all other addresses"] if listener.is_everywhere else []), *protocol, *sorted(listener.dialects)]
 
 
 def _as_list(field: str, texts: str | Sequence[str] | None) -> list[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 POLL_MS = 5
 TAKEN_WITHIN_S = 0.1
-_LOOPBACK = {"": "localhost", "0.0.0.0": "localhost", "::": "localhost"}  # of listeners at every address
+_LOOPBACK = "localhost"  # IPv4 or IPv6: wherever a listener at every address is reached
 
 
 class RunningBroker(Protocol):
@@ -161,7 +161,8 @@ class BrokerDriver(TcpDriver):
 
     def _local(self, address: Address) -> Address:
         local = {
-            each: Address(_LOOPBACK.get(each.host, each.host), each.port) for each in self._broker._engine.listeners
+            each: Address(_LOOPBACK if each.is_everywhere else each.host, each.port)
+            for each in self._broker._engine.listeners
         }
         for is_meant in (
             lambda listener: listener.advertised == address,
