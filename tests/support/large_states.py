@@ -3,7 +3,7 @@
 A turn is what the engine does between two looks at other clients. It is counted in calls, never in time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
 from typing import Any, NamedTuple
@@ -133,6 +133,11 @@ class World:
         connection = client.socket.connection
         self._count(label, lambda: connection.closed(self.lab.network.now))
 
+    @staticmethod
+    def of_turns(calls: Sequence[int]) -> int:
+        """The calls that count, of those of each turn."""
+        return max(calls)
+
     def _count(self, label: str, work: Callable[[], object], connection: Connection | None = None) -> None:
         engine, now = self.lab.engine, self.lab.network.now
         found = [calls_of(work)]
@@ -140,7 +145,7 @@ class World:
             found.append(calls_of(lambda: connection.resume(now)))
         while engine.works:
             found.append(calls_of(lambda: engine.step(engine.now)))
-        self.calls[label] = max(self.calls.get(label, 0), *found)
+        self.calls[label] = self.of_turns([self.calls.get(label, 0), *found])
         self.lab.network.flush()
         assert engine.errors == [], label
 

@@ -1,11 +1,10 @@
 """Brokers with much of several things: no request takes the product of them, such as each topic times each group."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from fakebroker.broker.engine.connection import Connection
 from fakebroker.protocol.schema.types import ArrayOf
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.protocol.wire.messages.txn_offset_commit import (
@@ -15,7 +14,6 @@ from fakebroker.protocol.wire.messages.txn_offset_commit import (
 from fakebroker.protocol.wire.registry import APIS, api
 from tests.support.engine import SimEngine
 from tests.support.large_states import Naming, World
-from tests.support.work_counter import calls_of
 
 SERVED = SimEngine().engine.listeners[0].versions
 NAMES = [each.name for each in APIS.values() if each.key in SERVED]
@@ -36,8 +34,13 @@ GIVEN: dict[str, Any] = {"DeleteTopics": {"name": None}}  # a name beside an id 
 class CrowdedWorld(World):
     """So many topics, groups with an offset of the first one, and open transactions of one group and several topics.
 
-    `calls` has all of what was done, not of its dearest turn.
+    `calls` has all of what was done, not those of its dearest turn.
     """
+
+    @staticmethod
+    def of_turns(calls: Sequence[int]) -> int:
+        """All of them."""
+        return sum(calls)
 
     def __init__(self, entries: int) -> None:
         super().__init__(entries, entries)
@@ -72,18 +75,6 @@ class CrowdedWorld(World):
             ]
             assert client.ask("AddOffsetsToTxn", 3, **fields).error_code == 0
             client.ask("TxnOffsetCommit", 3, **fields, generation_id=-1, topics=topics)
-
-    def _count(self, label: str, work: Callable[[], object], connection: Connection | None = None) -> None:
-        def all_of_it() -> None:
-            work()
-            while connection is not None and connection.wants_turn:
-                connection.resume(self.lab.network.now)
-            while self.lab.engine.works:
-                self.lab.engine.step(self.lab.engine.now)
-
-        self.calls[label] = self.calls.get(label, 0) + calls_of(all_of_it)
-        self.lab.network.flush()
-        assert self.lab.engine.errors == [], label
 
 
 def calls(name: str, naming: Naming, entries: int) -> int:
