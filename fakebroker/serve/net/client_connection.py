@@ -7,7 +7,7 @@ batch, no faster than the client reads, so that a slow reader costs no copy of i
 import logging
 import socket
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import partial
 from itertools import islice
@@ -234,6 +234,7 @@ class ClientConnection(BlockableLink):
         """Send what the socket takes, and the rest when it has room, after what is unsent already."""
         if self._unsent:
             self._unsent.extend(pieces)
+            self._note_unread(pieces)
         else:
             self._unsent = deque(pieces)
             self._send_unsent()
@@ -247,19 +248,18 @@ class ClientConnection(BlockableLink):
                 _drop(unsent, self._socket.sendmsg(pieces) if CAN_GATHER else self._send(pieces[0]))
         except (BlockingIOError, InterruptedError):
             self._server.sockets.add_writer(self._socket.fileno(), self.write)
-            self._note_unread()
+            if self not in self._server.unread:
+                self._note_unread(unsent or ())
         except OSError as error:
             self._lose(f"connection lost: {error}")
         else:
             self._forget_unsent()
 
-    def _note_unread(self) -> None:
-        """Have a long answer counted among those that nobody reads; if these are too many, one client is closed."""
+    def _note_unread(self, pieces: Iterable[bytes | memoryview]) -> None:
+        """Have more of an answer counted among what nobody reads; if that is too much, one client is closed."""
         unread, route = self._server.unread, self._connection.route
-        if self in unread or not self._unsent:
-            return
         is_stored = route is not None and route.has_stored_records
-        unread.note(self, held_bytes(self._unsent, are_stored=is_stored))
+        unread.note(self, held_bytes(pieces, are_stored=is_stored))
         if (client := unread.one_too_many()) is not None:
             client.lose_unread()
 

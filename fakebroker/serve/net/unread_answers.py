@@ -30,8 +30,8 @@ class UnreadAnswers(Generic[Client]):
         return client in self._bytes
 
     def note(self, client: Client, size_bytes: int) -> None:
-        """A client that was not noted yet leaves so much unread."""
-        self._bytes[client] = size_bytes
+        """A client leaves so much more unread."""
+        self._bytes[client] = self._bytes.get(client, 0) + size_bytes
         self._total_bytes += size_bytes
 
     def forget(self, client: Client) -> None:

@@ -32,9 +32,9 @@ def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     desk.end()
 
 
-def ask(desk: Desk, wire: Wire) -> Wire:
-    """Ask for all topics, until the answer is made."""
-    desk.arrive(wire, ASK)
+def ask(desk: Desk, wire: Wire, before: bytes = b"") -> Wire:
+    """Ask for all topics, until the answer is made; something else may stand before it in the same segment."""
+    desk.arrive(wire, before + ASK)
     while desk.lab.engine.works:
         desk.turn_loop()
     return wire
@@ -59,6 +59,22 @@ def test_the_client_that_leaves_most_unread_is_closed(desk: Desk, caplog: pytest
     for wire in (less, last):
         desk.make_room(wire)
         assert len(wire.answers) == 1
+
+
+def test_an_answer_behind_an_unread_one_counts(desk: Desk) -> None:
+    """What was unread when the long answer was still being made is not all that the client leaves."""
+    wires = []
+    for _ in range(3):
+        _, wire = desk.client()
+        wire.room_bytes = 0
+        wires.append(ask(desk, wire, before=request("ApiVersions", 3)))
+    assert [wire.is_closed for wire in wires].count(True) == 1
+    desk.turn_loop()
+    left = [wire for wire in wires if not wire.is_closed]
+    for wire in left:
+        desk.make_room(wire)
+    assert [len(wire.answers) for wire in left] == [2, 2]
+    assert desk.server.unread._total_bytes == 0
 
 
 def test_who_reads_or_leaves_makes_room(desk: Desk) -> None:
