@@ -5,7 +5,12 @@ from collections.abc import Generator
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.security.credentials import Credentials
 from fakebroker.broker.core.security.mechanisms import SCRAM_NUMBERS
-from fakebroker.broker.core.security.scram import MAX_ITERATIONS, MIN_ITERATIONS, credential_of_salted
+from fakebroker.broker.core.security.scram import (
+    MAX_ITERATIONS,
+    MAX_SALT_BYTES,
+    MIN_ITERATIONS,
+    credential_of_salted,
+)
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.alter_user_scram_credentials import (
@@ -60,6 +65,9 @@ def _fault(credentials: Credentials, entry: _Entry) -> KafkaError | None:
         return KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
     if entry.iterations > MAX_ITERATIONS:
         return KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+    if len(entry.salt) > MAX_SALT_BYTES:
+        too_long = f"The salt has {len(entry.salt)} bytes, and at most {MAX_SALT_BYTES} are stored"
+        return KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, too_long)
     return None
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.core.security.mechanisms import SCRAM_SHA_256, SCRAM_SHA_512
+from fakebroker.broker.core.security.scram import MAX_SALT_BYTES
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -16,10 +17,14 @@ from fakebroker.protocol.wire.messages.alter_user_scram_credentials import (
 
 
 def upsertion(
-    name: str, mechanism: int = 1, iterations: int = 4096, salted_password: bytes = b"x" * 32
+    name: str,
+    mechanism: int = 1,
+    iterations: int = 4096,
+    salted_password: bytes = b"x" * 32,
+    salt: bytes = b"salt",
 ) -> ScramCredentialUpsertion:
     return ScramCredentialUpsertion(
-        name=name, mechanism=mechanism, iterations=iterations, salt=b"salt", salted_password=salted_password
+        name=name, mechanism=mechanism, iterations=iterations, salt=salt, salted_password=salted_password
     )
 
 
@@ -96,14 +101,23 @@ def test_of_a_user_named_twice_the_first_fault_counts(
         (upsertion("a", 3), ErrorCode.UNSUPPORTED_SASL_MECHANISM),
         (upsertion("a", 0), ErrorCode.UNSUPPORTED_SASL_MECHANISM),
         (upsertion("a", salted_password=b""), ErrorCode.UNKNOWN_SERVER_ERROR),
+        (upsertion("a", salt=bytes(MAX_SALT_BYTES + 1)), ErrorCode.UNACCEPTABLE_CREDENTIAL),
     ],
 )
 def test_what_cannot_be_is_refused(
     ask: Callable[..., Any], cluster: Cluster, bad: ScramCredentialUpsertion, code: int
 ) -> None:
-    """Iterations out of bounds, no name, an unknown mechanism, no password; the good one beside it goes through."""
+    """Iterations out of bounds, no name, an unknown mechanism, no password, a long salt; the good one goes through."""
     assert altered(ask, cluster, [bad, upsertion("good")]) == {bad.name: code, "good": 0}
     assert cluster.credentials.users() == ["good"]
+
+
+@pytest.mark.rules("SC-1")
+def test_the_longest_salt_is_stored(ask: Callable[..., Any], cluster: Cluster) -> None:
+    """Clients make 16 to 32 bytes; the bound is ours."""
+    salt = bytes(MAX_SALT_BYTES)
+    assert altered(ask, cluster, [upsertion("a", salt=salt)]) == {"a": 0}
+    assert cluster.credentials.scram_of("a")[SCRAM_SHA_256].salt == salt
 
 
 @pytest.mark.rules("SC-4")

@@ -18,6 +18,7 @@ from fakebroker.broker.core.security.mechanisms import SCRAM_HASHES, Authenticat
 from fakebroker.broker.core.security.principals import Principal
 
 MIN_ITERATIONS, MAX_ITERATIONS = 4096, 16384  # that credentials may have (SC-1)
+MAX_SALT_BYTES = 1024  # MOCK: each login gets it in base64, before it has proved anything; clients make 16 to 32 bytes
 TOKEN_EXTENSION = "tokenauth"
 
 # Possessive: of a long message no place is kept to come back to, and there is one way to read it.
@@ -84,14 +85,12 @@ class ScramMechanism:
         self._hash_name = SCRAM_HASHES[mechanism]
         self._user_of = user_of
         self._server_nonce = server_nonce
-        self._user: ScramUser | None = None
-        self._nonce = ""
-        self._signed = ""  # what the proof signs, as far as it is known
+        self._begun: _Begun | None = None
 
     def answer_to(self, message: bytes) -> bytes:
         """The broker's next message. Raises AuthenticationFailed (SA-10)."""
         text = message.decode("latin-1")  # the patterns accept ASCII alone
-        return (self._begin(text) if self._user is None else self._finish(text, self._user)).encode()
+        return (self._begin(text) if self._begun is None else self._finish(text, self._begun)).encode()
 
     def _begin(self, text: str) -> str:
         first = _CLIENT_FIRST.fullmatch(text)
@@ -106,35 +105,51 @@ class ScramMechanism:
         if first["authorization_id"] is not None and _plain_name(first["authorization_id"]) != name:
             wrong = "Client requested an authorization id that is different from username"
             raise AuthenticationFailed(f"Authentication failed: {wrong}")
-        self._user = user
-        self._nonce = first["nonce"] + self._server_nonce
-        credential = user.credential
-        answer = f"r={self._nonce},s={b64encode(credential.salt).decode()},i={credential.iterations}"
-        self._signed = f"{first['bare']},{answer}"
+        nonce, credential = first["nonce"] + self._server_nonce, user.credential
+        answer = f"r={nonce},s={b64encode(credential.salt).decode()},i={credential.iterations}"
+        signed, hash_name = f"{first['bare']},{answer},".encode(), self._hash_name
+        self._begun = _Begun(
+            user,
+            _digest_of(nonce),
+            hmac.new(credential.stored_key, signed, hash_name),
+            hmac.new(credential.server_key, signed, hash_name),
+        )
         return answer
 
-    def _finish(self, text: str, user: ScramUser) -> str:
+    def _finish(self, text: str, begun: "_Begun") -> str:
         final = _CLIENT_FINAL.fullmatch(text)
         if final is None:
             raise InvalidCredentials(self._mechanism, "the client's final message is malformed")
-        signed = f"{self._signed},{final['bare']}".encode()
-        credential = user.credential
-        signature = hmac.digest(credential.stored_key, signed, self._hash_name)
-        proof = _decoded(final["proof"])
+        begun.signature.update(final["bare"].encode())
+        begun.server_signature.update(final["bare"].encode())
+        signature, proof = begun.signature.digest(), _decoded(final["proof"])
         client_key = bytes(a ^ b for a, b in zip(proof.ljust(len(signature), b"\0"), signature, strict=False))
         stored_key = hashlib.new(self._hash_name, client_key).digest()
-        is_right = hmac.compare_digest(stored_key, credential.stored_key) and len(proof) == len(signature)
-        if final["nonce"] != self._nonce:
+        is_right = hmac.compare_digest(stored_key, begun.user.credential.stored_key) and len(proof) == len(signature)
+        if _digest_of(final["nonce"]) != begun.nonce_digest:
             raise InvalidCredentials(self._mechanism, "the nonce does not belong to this login")
         if not is_right:
             raise InvalidCredentials(self._mechanism, f"the password of {self.claimed!r} is wrong")
-        self.login = Login(user.principal, user.ends_ms)
-        return f"v={b64encode(hmac.digest(credential.server_key, signed, self._hash_name)).decode()}"
+        self.login = Login(begun.user.principal, begun.user.ends_ms)
+        return f"v={b64encode(begun.server_signature.digest()).decode()}"
 
     def _why_nobody(self, name: str, is_token: bool) -> str:
         if is_token:
             return f"the delegation token {name!r} does not exist or has expired"
         return f"user {name!r} has no credential for {self._mechanism}"
+
+
+class _Begun(NamedTuple):
+    """A login after its first messages. These may be long, and are not kept: a client may never send the final one."""
+
+    user: ScramUser
+    nonce_digest: bytes
+    signature: hmac.HMAC  # what the proof must sign, as far as it is known
+    server_signature: hmac.HMAC
+
+
+def _digest_of(nonce: str) -> bytes:
+    return hashlib.sha256(nonce.encode()).digest()
 
 
 def _plain_name(name: str) -> str:

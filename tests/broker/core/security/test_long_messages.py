@@ -8,7 +8,8 @@ import pytest
 from fakebroker.broker.core.security.bearer_tokens import unsecured_login
 from fakebroker.broker.core.security.mechanisms import AuthenticationFailed, Mechanism
 from fakebroker.broker.core.security.oauthbearer import OAuthBearerMechanism
-from fakebroker.broker.core.security.scram import ScramMechanism
+from fakebroker.broker.core.security.principals import Principal
+from fakebroker.broker.core.security.scram import ScramMechanism, ScramUser, credential_of
 
 LENGTH = 520_000
 MOST_BYTES = 8 * LENGTH  # some copies of the message, and no place in it to come back to for each of its characters
@@ -51,6 +52,21 @@ def test_a_long_message_takes_the_memory_of_some_copies(mechanism: str, begin: b
         tracemalloc.stop()
     assert login.login is None
     assert most_bytes < MOST_BYTES
+
+
+@pytest.mark.parametrize("begin", ["n,,n=alice,r=", "n,,n=alice,r=b,a=", "n,m=a,n=alice,r=", "n,a=alice,n=alice,r="])
+def test_a_login_that_has_begun_keeps_little_of_a_long_message(begin: str) -> None:
+    """The client need not send the final one; until it does, there is a login for each of its connections."""
+    known = ScramUser(Principal("alice"), credential_of("SCRAM-SHA-256", "secret", b"salt"))
+    login = ScramMechanism("SCRAM-SHA-256", lambda _name, _is_token: known, "nonce")
+    tracemalloc.start()
+    try:
+        with suppress(AuthenticationFailed):
+            login.answer_to(f"{begin}{'b' * LENGTH}".encode())
+        kept_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept_bytes < LENGTH / 10
 
 
 def test_the_last_extension_of_a_name_counts() -> None:
