@@ -2,6 +2,7 @@
 
 from fakebroker.broker.apis.acl_requests import NO_AUTHORIZER, filter_of, refuse_unknown_filter
 from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.apis.repeated_entries import RepeatedEntries
 from fakebroker.broker.core.events import AclChanged
 from fakebroker.broker.core.security.acls import Acl, AclFilter, Acls
 from fakebroker.protocol.errors import ErrorCode
@@ -40,7 +41,7 @@ def _in_steps(call: Call, request: DeleteAclsRequest, acls: Acls) -> Steps[Delet
     """
     pace = call.pace(ENTRIES_PER_STEP)
     results, known = list[DeleteAclsFilterResult](), dict[AclFilter, DeleteAclsFilterResult]()
-    found, entries = dict[Acl, DeleteAclsMatchingAcl](), list(acls)
+    found, entries, repeated = dict[Acl, DeleteAclsMatchingAcl](), list(acls), RepeatedEntries(call)
     for each in request.filters:
         wanted = filter_of(each)
         if wanted is None:
@@ -53,6 +54,8 @@ def _in_steps(call: Call, request: DeleteAclsRequest, acls: Acls) -> Steps[Delet
             removed = [found.get(acl) or found.setdefault(acl, _removed(acl)) for acl in meant]
             result = known[wanted] = DeleteAclsFilterResult(error_message=None, matching_acls=removed)
         results.append(result)
+        if repeated.is_over(result):  # other filters may mean the same entries
+            yield
         if pace.is_over(len(result.matching_acls) + _REMOVAL_COSTS_ENTRIES):
             yield
     for acl in found:

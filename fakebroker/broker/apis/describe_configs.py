@@ -8,6 +8,7 @@ Kafka 4 serves v1 on. The documentation is this project's own.
 from collections.abc import Hashable, Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.apis.repeated_entries import RepeatedEntries
 from fakebroker.broker.core.config_resources import (
     BROKER_RESOURCE,
     RESOURCE_TYPES,
@@ -27,6 +28,7 @@ from fakebroker.protocol.wire.messages.describe_configs import (
 )
 
 CONFIGS_PER_STEP = 1_000
+_CHARACTERS_OF_CONFIG = 256  # so many take as long to write as a config
 RESULTS_PER_STEP = 5_000  # of resources that are refused
 _FIRST_TYPES = (TOPIC_RESOURCE, BROKER_RESOURCE)
 
@@ -57,10 +59,10 @@ def _refused_in_steps(call: Call, request: DescribeConfigsRequest, error: KafkaE
 def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConfigsResponse]:
     """A resource is described in one step; configs that are not asked for cost as much as those that are.
 
-    A resource that is asked for again has the same result: 3,000 of their own took 69 MB, and 1 MB names 200,000. It is
-    written each time, so it counts as much: an answer that was made in one step is written in one, too.
+    A resource that is asked for again has the same result: 3,000 of their own took 69 MB, and 1 MB names 200,000.
     """
     response, answer, pace = DescribeConfigsResponse(), _Answer(call, request), call.pace(CONFIGS_PER_STEP)
+    repeated = RepeatedEntries(call)
     known: dict[tuple[int, str, tuple[str, ...] | None], DescribeConfigsResult] = {}
     empty_means_all = call.cluster.behaviours.no_config_keys_mean_all
     for entry in _resources(call, request):
@@ -75,10 +77,17 @@ def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConf
             except KafkaError as error:
                 result = _error_result(entry, error)
             known[entry.resource_type, entry.resource_name, keys] = result
+        elif repeated.is_over(result):
+            yield
         response.results.append(result)
-        if pace.is_over(1 + len(described or result.configs) + len(keys or ())):
+        if pace.is_over(1 + len(described) + len(keys or ()) + _characters(described) // _CHARACTERS_OF_CONFIG):
             yield
     return response
+
+
+def _characters(configs: Sequence[ConfigEntry]) -> int:
+    """Those of the values, which results of the same resource with other keys share."""
+    return sum(len(each.value or "") for each in configs)
 
 
 def _resources(call: Call, request: DescribeConfigsRequest) -> Sequence[DescribeConfigsResource]:

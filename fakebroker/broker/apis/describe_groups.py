@@ -7,6 +7,7 @@ MOCK: groups are answered in request order, members in the order in which they j
 """
 
 from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.apis.repeated_entries import RepeatedEntries
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.groups.classic.states import State
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -19,9 +20,7 @@ from fakebroker.protocol.wire.messages.describe_groups import (
 
 _FIRST_NOT_FOUND = 6
 
-
 MEMBERS_PER_STEP = 2_000  # and groups, which cost about as much
-_BYTES_OF_MEMBER = 1_024  # of metadata and assignments: so many cost as much as a member
 
 
 def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse | None:
@@ -30,27 +29,23 @@ def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse
 
 
 def _in_steps(call: Call, request: DescribeGroupsRequest) -> Steps[DescribeGroupsResponse]:
-    """A group that is asked for again has the same entry, up to 2.3 none (DS-9). It is written each time."""
+    """A group that is asked for again has the same entry, up to 2.3 none (DS-9)."""
     response, pace = DescribeGroupsResponse(), call.pace(MEMBERS_PER_STEP)
-    known = dict[str, tuple[DescribedGroup, int]]()
+    known, repeated = dict[str, DescribedGroup](), RepeatedEntries(call)
     has_duplicates = call.cluster.behaviours.describe_answers_duplicates
     for group_id in request.groups if has_duplicates else dict.fromkeys(request.groups):
-        if group_id not in known:
-            described = describe(call, group_id)
-            known[group_id] = described, cost_of(described)
-        group, cost = known[group_id]
+        group, members = known.get(group_id), 0
+        if group is None:
+            group = known[group_id] = describe(call, group_id)
+            members = len(group.members)
+        elif repeated.is_over(group):
+            yield
         if request.include_authorized_operations and group.error_code == ErrorCode.NONE:
             group.authorized_operations = call.cluster.behaviours.group_authorized_operations  # DS-8
         response.groups.append(group)
-        if pace.is_over(cost):
+        if pace.is_over(1 + members):
             yield
     return response
-
-
-def cost_of(group: DescribedGroup) -> int:
-    """How many members it takes as long to write as this group."""
-    size_bytes = sum(len(each.member_metadata) + len(each.member_assignment) for each in group.members)
-    return 1 + len(group.members) + size_bytes // _BYTES_OF_MEMBER
 
 
 def describe(call: Call, group_id: str) -> DescribedGroup:

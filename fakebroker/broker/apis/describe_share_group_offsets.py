@@ -6,6 +6,7 @@ v1 lag. MOCK: a partition without state is answered at once (SGO-3).
 from collections.abc import Collection, Generator, Mapping, Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.apis.repeated_entries import RepeatedEntries
 from fakebroker.broker.core.groups.share.offsets import describe_states
 from fakebroker.broker.core.groups.share.share_group import ShareGroup
 from fakebroker.broker.core.share_state.states import NO_COUNT, NO_OFFSET, SharePartition, ShareState
@@ -43,7 +44,7 @@ def _asked(call: Call, request: DescribeShareGroupOffsetsRequest) -> Steps[Descr
         keys += yield from group.share_partitions(pace)
 
     def described(states: Described, _now: Instant) -> None:
-        response = call.work(_in_steps(groups, states, pace))
+        response = call.work(_in_steps(call, groups, states, pace))
         if response is not None:
             call.reply(response)
 
@@ -67,16 +68,19 @@ def _groups(call: Call, request: DescribeShareGroupOffsetsRequest, pace: Pace) -
     return groups
 
 
-def _in_steps(groups: "Sequence[_Group]", states: Described, pace: Pace) -> Steps[DescribeShareGroupOffsetsResponse]:
-    response = DescribeShareGroupOffsetsResponse()
-    known: dict[_Group, tuple[DescribeShareGroupOffsetsResponseGroup, int]] = {}
+def _in_steps(
+    call: Call, groups: "Sequence[_Group]", states: Described, pace: Pace
+) -> Steps[DescribeShareGroupOffsetsResponse]:
+    response, repeated = DescribeShareGroupOffsetsResponse(), RepeatedEntries(call)
+    known = dict[_Group, DescribeShareGroupOffsetsResponseGroup]()
     for group in groups:
-        if group not in known:
-            described = yield from group.response(states, pace)
-            known[group] = described, sum(len(topic.partitions) for topic in described.topics)
-        described, partitions = known[group]
+        described = known.get(group)
+        if described is None:
+            described = known[group] = yield from group.response(states, pace)
+        elif repeated.is_over(described):
+            yield
         response.groups.append(described)
-        if pace.is_over(1 + partitions):
+        if pace.is_over():
             yield
     return response
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Protocol, TypeVar
 
 from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.repeated_entries import RepeatedEntries
 from fakebroker.broker.core.groups.group import Group
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace, StepTime
+from fakebroker.protocol.pace import Pace
 
 TOPICS_PER_STEP = 20_000  # in subscriptions and assignments, or partitions or tasks
 _COSTS_TOPICS = 20  # what a group or a member counts as
@@ -41,38 +42,21 @@ def describe_groups(
     """An entry for each group, with the operations that the client may do if it asks for them (CGD-3).
 
     A group that is asked for again has the same entry: a frame of 1 MB may name one with many members 490,000 times.
-    It costs as much again, since all of it is written each time.
     """
-    entries, known = list[Entry](), dict[str, tuple[Entry, int]]()
-    pace = _Counting(TOPICS_PER_STEP, call.cluster.timers.passes.step_time)
+    entries, known = list[Entry](), dict[str, Entry]()
+    pace, repeated = call.pace(TOPICS_PER_STEP), RepeatedEntries(call)
     for group_id in group_ids:
-        cost = 0
-        if group_id in known:
-            entry, cost = known[group_id]
-        else:
-            before = pace.total
-            entry = yield from describe(group_id, pace)
-            known[group_id] = entry, pace.total - before
+        entry = known.get(group_id)
+        if entry is None:
+            entry = known[group_id] = yield from describe(group_id, pace)
+        elif repeated.is_over(entry):
+            yield
         if request.include_authorized_operations and entry.error_code == ErrorCode.NONE:
             entry.authorized_operations = call.cluster.behaviours.group_authorized_operations
         entries.append(entry)
-        if pace.is_over(_COSTS_TOPICS + cost):
+        if pace.is_over(_COSTS_TOPICS):
             yield
     return entries
-
-
-class _Counting(Pace):
-    """Knows what was done at all."""
-
-    __slots__ = ("total",)
-
-    def __init__(self, units_per_step: int, time: StepTime) -> None:
-        super().__init__(units_per_step, time)
-        self.total = 0
-
-    def is_over(self, units: int = 1) -> bool:
-        self.total += units
-        return super().is_over(units)
 
 
 def describe_members(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from fakebroker.broker.apis import describe_groups
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.offset_fetch import offsets_of
+from fakebroker.broker.apis.repeated_entries import RepeatedEntries
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.offsets_topic import CommittedOffset
 from fakebroker.protocol.wire.drafts import (
@@ -36,14 +37,16 @@ def steps(
 ) -> Steps[Kip88DescribeGroupsResponse]:
     """The steps of `handle`. A group that is asked for again has the same entry."""
     response, pace = Kip88DescribeGroupsResponse(), call.pace(ENTRIES_PER_STEP)
-    known = dict[str, tuple[Kip88Group, int]]()
+    known, repeated = dict[str, Kip88Group](), RepeatedEntries(call)
     for group_id in request.groups:
-        if group_id not in known:
-            described = describe_groups.describe(call, group_id)
-            known[group_id] = _with_offsets(call, described, may_describe), describe_groups.cost_of(described)
-        group, cost = known[group_id]
+        group, parts = known.get(group_id), 0
+        if group is None:
+            group = known[group_id] = _with_offsets(call, describe_groups.describe(call, group_id), may_describe)
+            parts = len(group.members) + len(group.offsets)
+        elif repeated.is_over(group):
+            yield
         response.groups.append(group)
-        if pace.is_over(cost + len(group.offsets)):  # it is written each time
+        if pace.is_over(1 + parts):
             yield
     return response
 
