@@ -72,17 +72,22 @@ class Partition:
 
     @property
     def log(self) -> "PartitionLog":
-        """The records; made on first use (FC-5)."""
+        """The records; made on first use (FC-5).
+
+        What still has a partition when its topic is deleted may ask for its log: that one is stored nowhere. Its folder
+        may be that of a topic made anew under the name.
+        """
         if self._log is None:
             self._log = log = _new_log(self)
             if self.empty_range is not None:
                 self.empty_range.fill(log, self.leader_epoch)
                 self.empty_range = None
             log.high_watermark_limit = None if self.is_replicating else log.log_end_offset
-            storage = self.topic.cluster.storage
-            if storage is not None:
-                storage.log_made(log)
-            self.topic.cluster.watch_disks(self)
+            if self.topic.exists:
+                storage = self.topic.cluster.storage
+                if storage is not None:
+                    storage.log_made(log)
+                self.topic.cluster.watch_disks(self)
         return self._log
 
     @property
@@ -211,6 +216,11 @@ class Topic:
         self.config = config
         self.is_internal = name in INTERNAL_TOPICS
         self.partitions = [Partition(self, index, nodes) for index, nodes in enumerate(replicas)]
+
+    @property
+    def exists(self) -> bool:
+        """Whether it was made and is not deleted."""
+        return self.cluster.topics.by_id(self.id) is self
 
     @property
     def records_count(self) -> int:

@@ -84,6 +84,24 @@ def test_a_topic_made_anew_has_nothing_of_the_one_before(life: Life) -> None:
         assert kept(after) == kept(life.broker)
 
 
+@pytest.mark.parametrize("is_used", [False, True])
+def test_what_still_has_a_partition_of_a_deleted_topic_makes_no_files(life: Life, is_used: bool) -> None:
+    """Its log is that of nobody: neither a folder of the deleted topic comes of it, nor one in that made anew."""
+    before = partition(life.cluster, topic="a", index=0)
+    if is_used:
+        life.client.produce("a", 0, [(b"k", b"v")])
+    life.broker.topic("a").delete()
+    assert before.log.log_end_offset == 0
+    life.broker.pass_time(ms=1)
+    assert not [each for each in life.path.iterdir() if each.name.startswith("a-")]
+
+    made_anew(life)
+    before.forget_log()
+    assert before.log.log_end_offset == 0
+    with life.after_kill() as after:
+        assert kept(after) == kept(life.broker)
+
+
 def test_a_kill_between_a_deletion_and_its_checkpoints(life: Life) -> None:
     """The next start takes the topic out of them."""
     life.broker.topic("a").delete()

@@ -107,7 +107,7 @@ class ShareFetch:
             code = self._error_for_access(partition)
             if code:
                 self._found[key] = FetchedRecords(code)
-            else:
+            elif partition.topic.exists:  # one that is deleted meanwhile gives nothing
                 is_any_served = True
                 self._load(key, partition, self._passes.now)
             if pace.is_over():
@@ -150,7 +150,7 @@ class ShareFetch:
             if code:
                 self._manager.drop(share_partition)
                 self._found[key] = FetchedRecords(code)
-            elif not self._is_over:
+            elif not self._is_over and not share_partition.is_ended:
                 self._loaded[key] = share_partition
                 share_partition.waiters[self] = None
                 partition.log.waiters[self] = partial(self.look, share_partition)
@@ -254,7 +254,7 @@ class ShareFetch:
         """What each gives goes to `_found`; one that is dropped meanwhile gives nothing."""
         left, room, loading = self._params.max_records, self._params.max_bytes, self._passes.pace(BATCHES_PER_STEP)
         for key, share_partition in acquirable:
-            if has_unloaded(share_partition.partition.log):
+            if not share_partition.is_ended and has_unloaded(share_partition.partition.log):
                 yield from self._load_records(share_partition, loading)
             if share_partition.is_ended:
                 continue
