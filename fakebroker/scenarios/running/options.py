@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.protocol.errors import InvalidArgument
+from fakebroker.testing.exchanges.redaction import REDACTED, is_secret_setting
 from fakebroker.testing.releases import Settings, release
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def broker_options(
             {setting: value}
         ).value(setting):
             called = f"{(named or {}).get('config', 'config')} {setting}"
-            raise _contradiction(scenario, "config", called, value, config[setting])
+            raise _contradiction(scenario, "config", called, _shown(setting, value), _shown(setting, config[setting]))
         config[setting] = value
     more: dict[str, Any] = {"users": users} if users else {}
     if scenario.acls is not None:
@@ -71,7 +72,8 @@ def check_engine(scenario: "Scenario", engine: "Engine") -> None:
     wanted = Settings(scenario.config, profile=scenario.profile)
     for setting in scenario.config:
         if wanted.value(setting) != (there := cluster.settings.value(setting)):
-            raise _running(scenario, f"config {setting}", wanted.value(setting), there)
+            text = _shown(setting, wanted.value(setting))
+            raise _running(scenario, f"config {setting}", text, _shown(setting, there))
 
 
 def create_topics(scenario: "Scenario", broker: "BrokerControl") -> None:
@@ -91,6 +93,11 @@ def _is_same(option: str, given: Any, wanted: Any) -> bool:
     if option == "racks":
         return bool(list(given) == wanted)
     return bool(given == wanted)
+
+
+def _shown(setting: str, value: Any) -> Any:
+    """The value of a setting as an error has it: who plays a scenario need not know those of the broker."""
+    return REDACTED if is_secret_setting(setting) else value
 
 
 def _contradiction(scenario: "Scenario", field: str, called: str, given: Any, wanted: Any) -> InvalidArgument:

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from fakebroker import FakeBroker, InvalidArgument
+from fakebroker.broker.settings.declare import PASSWORD
+from fakebroker.broker.settings.table import BROKER
 from fakebroker.scenarios.running.options import broker_options, check_engine, create_topics
 from tests.support.scenarios import scenario
 
@@ -38,6 +40,19 @@ def test_an_option_that_contradicts_is_named(given: dict[str, Any], message: str
     with pytest.raises(InvalidArgument) as raised:
         broker_options(SCENARIO, given, {"nodes": "--nodes"})
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("setting", [each.name for each in BROKER.values() if each.type == PASSWORD])
+def test_secrets_that_contradict_are_not_shown(setting: str) -> None:
+    """Neither those of the running broker, which the scenario may only guess, nor those of the scenario."""
+    guessed = scenario((), config={setting: "guessed-secret"})
+    with FakeBroker(config={setting: "kept-secret"}) as broker, pytest.raises(InvalidArgument) as running:
+        check_engine(guessed, broker._engine)
+    with pytest.raises(InvalidArgument) as given:
+        broker_options(guessed, {"config": {setting: "kept-secret"}})
+    for raised in (running, given):
+        assert setting in str(raised.value)
+        assert "secret" not in f"{raised.value} {raised.value.value}".replace(setting, "")
 
 
 def test_the_same_value_written_otherwise_is_no_contradiction() -> None:
