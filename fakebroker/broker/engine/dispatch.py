@@ -15,7 +15,7 @@ from fakebroker.broker.engine.unserved import MISSING, WHY_MISSING
 from fakebroker.broker.release import Release
 from fakebroker.protocol.errors import AnswerTooLong, CloseConnection, ErrorCode, WireError
 from fakebroker.protocol.listeners import Listener
-from fakebroker.protocol.pace import finished
+from fakebroker.protocol.pace import Pace, finished
 from fakebroker.protocol.schema import FieldSpan
 from fakebroker.protocol.schema.emit_locate import has_records, has_varying_bytes
 from fakebroker.protocol.wire.api_keys import ApiKey
@@ -33,6 +33,7 @@ REQUEST_LIMIT = "socket.request.max.bytes"  # the setting for the longest frame
 LONG_LIST_BYTES = 128 << 10  # a frame beyond it is read in steps: it may have tens of thousands of entries
 LONG_FRAME_BYTES = 1_100_000  # the same of one with records; the largest of ordinary producers are not longer
 FIRST_FETCH_OF_BATCHES = 4  # of the versions of Fetch
+TEXTS_PER_STEP = 5_000  # of an answer in which one may be too long
 MANY_PARTITIONS = 5_000  # of an answer with records: one of more is written in steps
 
 EncodeSteps = Generator[None, None, list[bytes]]
@@ -175,12 +176,20 @@ class Route:
 
     def fault_of(self, response: "Message", error: Exception) -> Exception:
         """What `error` means, which was raised when `response` was written: AnswerTooLong if that was too long."""
-        from fakebroker.protocol.schema.codec_errors import has_long_string
+        return finished(self.fault_in_steps(response, error))
+
+    def fault_in_steps(self, response: "Message", error: Exception) -> Generator[None, None, Exception]:
+        """The same in steps: all of the answer may have to be looked at."""
+        from fakebroker.protocol.schema.codec_errors import long_strings
 
         if isinstance(error, AnswerTooLong | MemoryError):
             return error
-        if has_long_string(type(response), response):
-            return AnswerTooLong(f"{self}: a string in the answer is too long")
+        pace = Pace(TEXTS_PER_STEP)
+        for is_long in long_strings(type(response), response):
+            if is_long:
+                return AnswerTooLong(f"{self}: a string in the answer is too long")
+            if pace.is_over():
+                yield
         return error
 
     def __str__(self) -> str:

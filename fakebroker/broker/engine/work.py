@@ -236,7 +236,10 @@ def answer_in_steps(connection: "Connection", call: "Call", steps: "Steps[Messag
         if connection.state is PARKED and call is connection.call:
             assert connection.request is not None
             yield from answer_failure_in_steps(
-                connection, route, connection.request, error if response is None else route.fault_of(response, error)
+                connection,
+                route,
+                connection.request,
+                error if response is None else (yield from route.fault_in_steps(response, error)),
             )  # without a name for the cause: its traceback has this frame, and that would be a cycle
         elif not isinstance(error, CloseConnection | KafkaError):
             connection.engine.failed(error)

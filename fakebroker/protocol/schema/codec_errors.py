@@ -1,5 +1,6 @@
 """The texts of WireErrors: which message, version, field and value a codec failed at. Runs only after a failure."""
 
+from collections.abc import Iterator
 from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
@@ -30,29 +31,40 @@ def encode_failure(message: "Message", version: int, error: Exception) -> WireEr
     return WireError(f"{name} at {culprit or f'{failing_field(error)[0]}: {error}'}")
 
 
-def has_long_string(declaration: "Primitive | type[Declaration]", value: Any, seen: set[int] | None = None) -> bool:
-    """Whether anywhere in the value is a string longer than its length field can say.
+def long_strings(declaration: "type[Declaration]", value: Any) -> Iterator[bool]:
+    """For each string anywhere in the value: whether it is longer than its length field can say.
 
-    `seen` are the ids of the lists and structures that were looked at: entries of an answer may be the same ones.
+    There may be very many. Structures and lists count as short ones.
+    """
+    return map(_is_long, _texts(declaration, value, set()))
+
+
+def _texts(declaration: "Primitive | type[Declaration]", value: Any, seen: set[int]) -> Iterator[str]:
+    """All strings in the value, and an empty one for each structure and list.
+
+    `seen` are the ids of those that were looked at: entries of an answer may be the same ones.
     """
     if isinstance(declaration, Primitive):
-        return declaration is STRING and isinstance(value, str) and _is_long(value)
-    seen = set() if seen is None else seen
+        if declaration is STRING and isinstance(value, str):
+            yield value
+        return
+    yield ""
     if id(value) in seen:
-        return False
+        return
     seen.add(id(value))
     parts = value if declaration.is_row else [getattr(value, spec.name) for spec in declaration.fields]
     for spec, part in zip(declaration.fields, parts, strict=False):
         if isinstance(spec.type, ArrayOf):
-            element = spec.type.element
-            if id(part) in seen:
-                continue
-            seen.add(id(part))
-            if any(has_long_string(element, each, seen) for each in part or ()):
-                return True
-        elif part is not None and has_long_string(spec.type, part, seen):
-            return True
-    return False
+            yield from _texts_of_list(spec.type.element, part or (), seen)
+        elif part is not None:
+            yield from _texts(spec.type, part, seen)
+
+
+def _texts_of_list(element: "Primitive | type[Declaration]", entries: Any, seen: set[int]) -> Iterator[str]:
+    if id(entries) not in seen and (element is STRING or not isinstance(element, Primitive)):
+        seen.add(id(entries))
+        for each in entries:
+            yield from _texts(element, each, seen)
 
 
 def _is_long(text: str) -> bool:

@@ -13,6 +13,8 @@ from fakebroker.protocol.wire.messages.describe_configs import DescribeConfigsRe
 from fakebroker.protocol.wire.registry import APIS, api
 from tests.support.engine import SimEngine
 from tests.support.frames import JOIN, request
+from tests.support.small_steps import make_steps_smaller
+from tests.support.turns_of_request import turns
 
 LONG = ("x" * 32767, "\x01" * 32767, "\u00e4" * 16383, "'\"" * 16000)
 NUMBERS = {
@@ -130,3 +132,26 @@ def test_an_answer_that_is_too_long_for_a_frame(monkeypatch: pytest.MonkeyPatch)
     big = {**JOIN, "group_id": "h", "protocols": [type(JOIN["protocols"][0])(name="range", metadata=b"m" * 600)]}
     assert client.ask("JoinGroup", 3, **big).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert lab.engine.errors == []
+
+
+@pytest.mark.rules("AV-10")
+@pytest.mark.parametrize("name", ["DescribeGroups", "ConsumerGroupDescribe", "ShareGroupDescribe"])
+def test_no_turn_looks_for_a_long_string_in_all_entries(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer has a text that is too long behind many others; which one is found out in steps."""
+    make_steps_smaller(monkeypatch, 100)
+
+    def dearest_turn(count: int) -> int:
+        lab = SimEngine()
+        lab.engine.long_list_bytes = 1_000
+        field, names = "groups" if name == "DescribeGroups" else "group_ids", [*map(str, range(count)), LONG[0]]
+        fields: dict[str, Any] = {field: names}
+        version, client = lab.engine.listeners[0].versions[api(name).key][1], lab.client()
+        found = max(turns(lab, client.socket.connection, request(name, version, **fields)))
+        lab.network.flush()
+        answered = {group.error_code for group in client.answer(name, version).groups}
+        assert answered == {ErrorCode.UNKNOWN_SERVER_ERROR}
+        return found
+
+    dearest_turn(10)
+    few, many = dearest_turn(500), dearest_turn(2_000)
+    assert (many - few) / 1_500 < 3  # calls of an entry: to read it takes two

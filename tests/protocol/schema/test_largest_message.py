@@ -8,7 +8,7 @@ import pytest
 from fakebroker.protocol.errors import AnswerTooLong
 from fakebroker.protocol.pace import finished
 from fakebroker.protocol.schema import Message, runtime
-from fakebroker.protocol.schema.codec_errors import has_long_string
+from fakebroker.protocol.schema.codec_errors import long_strings
 from fakebroker.protocol.schema.emit_encode import FEW_PIECES
 from fakebroker.protocol.schema.emit_locate import has_records
 from fakebroker.protocol.schema.types import ArrayOf, Primitive
@@ -109,6 +109,6 @@ def test_shared_entries_are_looked_at_once() -> None:
     group.members *= 10_000
     answer = DescribeGroupsResponse(groups=[group] * 100_000)
 
-    assert not has_long_string(DescribeGroupsResponse, answer)
+    assert not any(long_strings(DescribeGroupsResponse, answer))
     answer.groups.append(DescribedGroup(group_id="x" * 40_000))
-    assert has_long_string(DescribeGroupsResponse, answer)
+    assert any(long_strings(DescribeGroupsResponse, answer))

@@ -56,7 +56,7 @@ def _answer_in_steps(
             return
         connection.send(route, body)
     except Exception as error:
-        cause = route.fault_of(response, error)
+        cause = yield from route.fault_in_steps(response, error)
         connection.engine.failed(cause)
         yield from failure_sent(connection, route, connection.request, cause)
         del cause  # whose traceback has this frame: a cycle would keep the answer
