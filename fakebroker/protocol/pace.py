@@ -116,6 +116,16 @@ def kept(
     return found
 
 
+def has_any(entries: Iterable[T], is_meant: Callable[[T], bool], pace: Pace) -> Generator[None, None, bool]:
+    """Whether one of the entries is meant; in steps, as far as the first that is."""
+    for each in entries:
+        if is_meant(each):
+            return True
+        if pace.is_over():
+            yield
+    return False
+
+
 def finished(steps: Generator[None, None, T]) -> T:
     """The result of all the steps, taken at once."""
     while True:

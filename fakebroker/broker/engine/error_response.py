@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from fakebroker.broker.apis.handlers import handler
 from fakebroker.broker.engine.subjects import FORGOTTEN
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import Pace, finished
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.entities import Entry, field_of, fields_of, inner_of
 from fakebroker.protocol.schema.message import Declaration, made
@@ -204,17 +204,13 @@ def error_response(
     return answer
 
 
-def error_entries(
-    mirror: Mirror, response: type[Message], request: Message, version: int, code: ErrorCode
-) -> list[Entry]:
-    """The entries of the answer for everything in the list of the request that `mirror` names."""
-    return finished(error_entries_in_steps(mirror, response, request, version, code))
-
-
 def error_entries_in_steps(
     mirror: Mirror, response: type[Message], request: Message, version: int, code: ErrorCode
 ) -> Entries:
-    """The same in steps: a request may have millions."""
+    """The entries of the answer for everything in the list of the request that `mirror` names.
+
+    In steps: a request may have millions.
+    """
     pace = Pace(ENTRIES_PER_STEP)
     return _mirror_of_list(mirror, response, type(request), version, code, pace)([request])
 

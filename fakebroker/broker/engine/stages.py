@@ -14,7 +14,7 @@ parked further in:
 
 from collections.abc import Callable, Generator
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from fakebroker.broker.apis.call import Call
 from fakebroker.protocol.schema import Message
@@ -22,6 +22,8 @@ from fakebroker.protocol.schema import Message
 if TYPE_CHECKING:
     from fakebroker.broker.engine.dispatch import Route
     from fakebroker.broker.engine.exchange import Exchange
+
+T = TypeVar("T")
 
 Handler = Callable[[Call, Message], Message | None]
 """Answers a request, or returns None and replies by its call (broker/apis/call.py)."""
@@ -60,6 +62,17 @@ class NextTurn(NamedTuple):
 
 Command = Handle | Pause | NextTurn
 Passage = Generator[Command, Message | None, Message | None]
+
+
+def in_turns(steps: Generator[None, None, T]) -> Generator[Command, Message | None, T]:
+    """Let others have their turn between the steps. Returns what the steps return."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        yield NextTurn()
 
 
 class Stage(Protocol):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing, nearest
+from fakebroker.protocol.schema.entities import fields_of, inner_of
 from fakebroker.protocol.schema.message import Declaration, Struct, made
 from fakebroker.protocol.schema.types import ArrayOf, FieldSpec, Primitive
 
@@ -38,7 +39,7 @@ def _value(spec: FieldSpec, value: Any, read: Read, path: str) -> Any:
     if not isinstance(spec.type, ArrayOf):
         return _element(spec.type, value, read, path)
     if not isinstance(value, list | tuple):
-        raise InvalidArgument(path, value, f"{path}: should be a list, not {value!r}")
+        raise InvalidArgument(path, value, f"{path}: should be a list, not {_shown(inner_of(spec), value)}")
     return [_element(spec.type.element, each, read, f"{path}[{index}]") for index, each in enumerate(value)]
 
 
@@ -49,4 +50,11 @@ def _element(kind: "Primitive | type[Declaration]", value: Any, read: Read, path
         return _built(kind, value, read, f"{path}.")
     if isinstance(value, Struct | tuple | list):
         return value
-    raise InvalidArgument(path, value, f"{path}: should be a mapping of the fields of {kind.kafka_name}, not {value!r}")
+    raise InvalidArgument(
+        path, value, f"{path}: should be a mapping of the fields of {kind.kafka_name}, not {_shown(kind, value)}"
+    )
+
+
+def _shown(kind: "type[Declaration] | None", value: Any) -> str:
+    """A wrong value in place of structures of this kind: only its type where it may hold a secret."""
+    return type(value).__name__ if kind is not None and fields_of(kind, "secret") else repr(value)

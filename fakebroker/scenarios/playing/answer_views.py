@@ -16,6 +16,7 @@ from fakebroker.protocol.schema.entities import Entry, entries_in, field_of, fie
 from fakebroker.protocol.schema.jsonable import bytes_to_json, to_json, uuid_to_text
 from fakebroker.protocol.schema.message import Declaration, Message, Struct
 from fakebroker.protocol.schema.types import RECORDS, UUID, ArrayOf, Entity, FieldSpec, Primitive
+from fakebroker.scenarios.playing.secret_values import marked
 
 Json = Any
 NONE = ErrorCode.NONE.name
@@ -76,7 +77,8 @@ def _fields(specs: Sequence[FieldSpec], values: Sequence[Any], version: int) -> 
     view = {}
     for spec, value in zip(specs, values, strict=True):
         if spec.versions.includes(version):
-            view[spec.name] = _value(spec, value, version)
+            shown = _value(spec, value, version)
+            view[spec.name] = marked(shown) if spec.entity == "secret" else shown
             if spec.entity == "errorCode":
                 view["error"] = error_name(value)
     return view

@@ -11,6 +11,8 @@ from operator import ge, le
 from typing import Any
 
 from fakebroker.scenarios.language.patterns import is_found
+from fakebroker.scenarios.playing.secret_values import holds_secret, is_secret, secret_fields
+from fakebroker.testing.exchanges.redaction import REDACTED
 
 Json = Any
 MAX_SHOWN_CHARS = 200
@@ -61,7 +63,7 @@ def _differences(expected: Json, seen: Json, path: str) -> Iterator[str]:
             yield f"{path or 'it'}: expected {expected}, but saw {counted(seen)}"
     elif not equal(expected, seen):
         is_record = isinstance(seen, Mapping) and "value" in seen and equal(expected, seen["value"])
-        hint = f"; a record is a mapping: {{value: {shown(expected)}}}" if is_record else ""
+        hint = f"; a record is a mapping: {{value: {shown(expected)}}}" if is_record and not is_secret(seen) else ""
         yield _sentence(path, shown(expected), seen) + hint
 
 
@@ -85,7 +87,8 @@ def _in_mapping(expected: Mapping[str, Json], seen: Json, path: str) -> Iterator
             yield from _differences(value, by_text[str(key)], inner)
         elif value is not None:
             there = ", ".join(by_text) or "nothing"
-            yield f"{inner}: expected {_wanted(value)}, but it is missing; there is {there}"
+            wanted = REDACTED if str(key) in secret_fields() else _wanted(value)
+            yield f"{inner}: expected {wanted}, but it is missing; there is {there}"
 
 
 def _matcher_hint(expected: Mapping[str, Json]) -> str:
@@ -195,7 +198,7 @@ def _comparable(argument: Json, seen: Json) -> bool:
 
 
 def _wanted(expected: Json) -> str:
-    """What is expected, where nothing is there to compare it with."""
+    """What is expected, as far as it is no secret."""
     if is_matcher(expected):
         [(name, argument)] = expected.items()
         return f"{name.replace('_', ' ')} {shown(argument)}"
@@ -204,13 +207,21 @@ def _wanted(expected: Json) -> str:
 
 def _sentence(path: str, expected: str, seen: Json) -> str:
     count = f"{len(seen)}: " if isinstance(seen, list) and len(seen) > 1 else ""
+    if holds_secret(seen):  # what was expected may be as secret
+        expected = REDACTED
     return f"{path or 'it'}: expected {expected}, but saw {count}{shown(seen)}"
+
+
+def _text_of(key: Json, value: Json) -> str:
+    return REDACTED if str(key) in secret_fields() and value is not None else _text(value)
 
 
 def _text(value: Json) -> str:
     """As YAML writes it in one line."""
+    if is_secret(value):
+        return REDACTED
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_text(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {_text_of(key, each)}" for key, each in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_text, value)) + "]"
     if value is None or isinstance(value, bool):

@@ -45,7 +45,7 @@ def as_bytes(value: Json, path: str) -> bytes | None:
         case {"assignment": dict(partitions)}:
             rows = [(topic, list(indexes)) for topic, indexes in partitions.items()]
             return encode_assignment(ConsumerProtocolAssignment(assigned_partitions=rows))
-    raise InvalidArgument(path, value, f'{path}={value!r} is not bytes: a text or {{hex: "..."}}')
+    raise InvalidArgument(path, value, f'{path}: should be bytes: a text or {{hex: "..."}}, not {type(value).__name__}')
 
 
 def bytes_of_hex(digits: str, path: str) -> bytes:
@@ -53,7 +53,7 @@ def bytes_of_hex(digits: str, path: str) -> bytes:
     try:
         return bytes.fromhex(digits)
     except ValueError as error:
-        raise InvalidArgument(path, digits, f"{path}: {digits!r} is not hexadecimal: {error}") from None
+        raise InvalidArgument(path, digits, f"{path}: is not hexadecimal: {error}") from None
 
 
 def _uuid(value: Json, path: str) -> bytes:

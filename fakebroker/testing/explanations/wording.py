@@ -103,7 +103,7 @@ def _groups(group_ids: tuple[str, ...]) -> str:
 
 
 def _transactions(request: Message | None) -> str:
-    ids = transactional_ids_of(request)
+    ids = list(transactional_ids_of(request))
     if not ids:
         return ""
     names = ", ".join(printable(each) for each in ids[:MAX_GROUPS])

@@ -1,20 +1,17 @@
 """The stage that checks rights before the handlers of APIs that need some, where there is an authorizer (AU-6)."""
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING
 
 from fakebroker.broker.engine.authorization.authorized_request import AuthorizedRequest
 from fakebroker.broker.engine.authorization.needs import NEEDS
 from fakebroker.broker.engine.feature_gates import FEATURES
-from fakebroker.broker.engine.stages import Command, Handle, NextTurn, Passage, StageKind
+from fakebroker.broker.engine.stages import Handle, Passage, StageKind, in_turns
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.security.authorizer import Authorizer
     from fakebroker.broker.engine.dispatch import Route
     from fakebroker.broker.engine.exchange import Exchange
     from fakebroker.protocol.schema import Message
-
-T = TypeVar("T")
 
 
 class AuthorizationStage:
@@ -46,23 +43,13 @@ def _checked(exchange: "Exchange", authorized: AuthorizedRequest["Message", "Mes
     for check in NEEDS[authorized.route.api_key]:
         steps = check(authorized)
         if steps is not None:
-            yield from _in_turns(steps)
+            yield from in_turns(steps)
         if authorized.answer is not None:
             answer = authorized.answer if _wants_answer(authorized.request) else None
-            return (yield from _in_turns(authorized.finish(answer)))
+            return (yield from in_turns(authorized.finish(answer)))
     exchange.handle = authorized.handle
     response = yield Handle(authorized.request)
-    return (yield from _in_turns(authorized.finish(response)))
-
-
-def _in_turns(steps: Generator[None, None, T]) -> Generator[Command, "Message | None", T]:
-    """Let others have their turn between the steps. Returns what the steps do."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return cast("T", end.value)
-        yield NextTurn()
+    return (yield from in_turns(authorized.finish(response)))
 
 
 def _wants_answer(request: "Message") -> bool:

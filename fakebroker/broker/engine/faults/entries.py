@@ -5,7 +5,7 @@ error into the answer to the rest. Requests that change nothing are not parted b
 where a list that is empty means everything, or that is kept in a session, what is left would be another request.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -15,21 +15,23 @@ from fakebroker.broker.engine.error_response import (
     MIRRORS,
     Mirror,
     element_of,
-    error_entries,
+    error_entries_in_steps,
     getter,
     value_of,
 )
-from fakebroker.broker.engine.faults.naming import NOTHING, Named, named_by, named_in, names_in, names_of, topic_named
+from fakebroker.broker.engine.faults.naming import NOTHING, Named, named_by, named_in, names_in, topic_named
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import Pace, finished
+from fakebroker.protocol.pace import Pace, has_any, listed
 from fakebroker.protocol.schema import ZERO_UUID, Message
 from fakebroker.protocol.schema.entities import Entry
 from fakebroker.protocol.schema.message import Declaration, made, with_fields
+from fakebroker.protocol.schema.types import FieldSpec
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.fetch import FetchRequest, FetchTopic, ForgottenTopic
 
 if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call
+    from fakebroker.broker.core.logs.fetch_sessions import SessionPartition as Known
     from fakebroker.broker.core.logs.fetching import PartitionFetch
     from fakebroker.broker.core.topics import Topics
 
@@ -42,6 +44,9 @@ Part = TypeVar("Part")
 Errors = list[tuple[Mirror, list[Entry]]]
 SessionPartition = tuple[str | bytes, int]
 NameAndId = tuple[str, bytes]
+NamedInSession = dict[SessionPartition, NameAndId]
+Places = dict[tuple[object, ...], int]  # of entries in a list, by the values of some of their fields
+Splitting = Generator[None, None, tuple[Part | None, Part | None]]
 
 
 def mirrors_of(response: type[Message], request: type[Message], *, of_groups: bool) -> tuple[Mirror, ...]:
@@ -55,64 +60,89 @@ def mirrors_of(response: type[Message], request: type[Message], *, of_groups: bo
 class Parts:
     """A request in two: `chosen` is what a fault means, `rest` what it leaves; None if that is nothing."""
 
-    def __init__(self, request: Message, mirrors: tuple[Mirror, ...], is_chosen: Chosen, topics: "Topics") -> None:
+    def __init__(self, mirrors: tuple[Mirror, ...], chosen: Message | None, rest: Message | None) -> None:
         self.mirrors = mirrors
-        self.chosen: Message | None = None
-        self.rest: Message | None = request
-        declaration = type(request)
-        start = named_by(declaration, request, NOTHING, topics)
-        for mirror in mirrors:
-            if value_of(declaration, request, mirror.asked.partition(".")[0]):
-                self.chosen, self.rest = _split(declaration, request, mirror, is_chosen, start, topics)
-                break
+        self.chosen = chosen
+        self.rest = rest
 
-    def errors(self, response: type[Message], version: int, code: ErrorCode) -> Errors:
-        """The entries of the answer (of class `response`) for what is chosen."""
+    def errors(self, response: type[Message], version: int, code: ErrorCode) -> Generator[None, None, Errors]:
+        """The entries of the answer (of class `response`) for what is chosen; in steps, as they may be very many."""
         if self.chosen is None:
             return []
         if isinstance(self.chosen, FetchRequest):
-            return [(self.mirrors[0], list(finished(fetch.partition_errors(self.chosen, code))))]
-        return [(each, error_entries(each, response, self.chosen, version, code)) for each in self.mirrors]
+            return [(self.mirrors[0], list((yield from fetch.partition_errors(self.chosen, code))))]
+        errors: Errors = []
+        for mirror in self.mirrors:
+            entries = yield from error_entries_in_steps(mirror, response, self.chosen, version, code)
+            errors.append((mirror, entries))
+        return errors
 
 
-def _split(
-    declaration: type[Declaration], entry: Part, mirror: Mirror, is_chosen: Chosen, named: Named, topics: "Topics"
-) -> tuple[Part | None, Part | None]:
-    """The entry with only what is chosen, and with only what is not; None for one that has nothing left."""
-    return _split_list(declaration, entry, mirror.asked.split("."), mirror.inner, is_chosen, named, topics)
+def parts_of(
+    request: Message, mirrors: tuple[Mirror, ...], is_chosen: Chosen, topics: "Topics", pace: Pace
+) -> Generator[None, None, Parts]:
+    """The parts of a request by what is chosen; in steps, as its entries may be very many."""
+    declaration = type(request)
+    for mirror in mirrors:
+        if value_of(declaration, request, mirror.asked.partition(".")[0]):
+            start = named_by(declaration, request, NOTHING, topics)
+            splitter = _Splitter(is_chosen, topics, pace)
+            return Parts(mirrors, *(yield from splitter.split(declaration, request, mirror, start)))
+    return Parts(mirrors, None, request)
 
 
-def _split_list(
-    declaration: type[Declaration], entry: Part, path: list[str], inner: Mirror | None, is_chosen: Chosen, named: Named,
-    topics: "Topics",
-) -> tuple[Part | None, Part | None]:  # fmt: skip
-    name, *deeper = path
-    spec = next(each for each in declaration.fields if each.name == name)
-    chosen, rest = [], []
-    for each in value_of(declaration, entry, name) or ():
-        here = named_in(spec, each, named, topics)
-        if deeper:
-            part, other = _split_list(element_of(declaration, name), each, deeper, inner, is_chosen, here, topics)
-        elif inner:
-            part, other = _split(element_of(declaration, name), each, inner, is_chosen, here, topics)
-        else:
-            is_meant = any(map(is_chosen, names_in(spec, each, named, topics)))
-            part, other = (each, None) if is_meant else (None, each)
-        chosen += [] if part is None else [part]
-        rest += [] if other is None else [other]
-    if not chosen:
-        return None, entry
-    return with_fields(entry, **{name: chosen}), with_fields(entry, **{name: rest}) if rest else None
+class _Splitter:
+    """Splits entries by what is chosen, at the pace of the request."""
 
+    def __init__(self, is_chosen: Chosen, topics: "Topics", pace: Pace) -> None:
+        self._is_chosen = is_chosen
+        self._topics = topics
+        self._pace = pace
 
-def merge(answer: Message, errors: Errors) -> None:
-    """Put entries with an error into an answer, in the place of those that stand for the same."""
-    for _ in merge_in_steps(answer, errors):
-        pass
+    def split(self, declaration: type[Declaration], entry: Part, mirror: Mirror, named: Named) -> Splitting[Part]:
+        """The entry with only what is chosen, and with only what is not; None for one that has nothing left."""
+        return self._split_list(declaration, entry, mirror.asked.split("."), mirror.inner, named)
+
+    def _split_list(
+        self, declaration: type[Declaration], entry: Part, path: list[str], inner: Mirror | None, named: Named
+    ) -> Splitting[Part]:
+        name, *deeper = path
+        spec = next(each for each in declaration.fields if each.name == name)
+        chosen, rest = [], []
+        for each in value_of(declaration, entry, name) or ():
+            if deeper or inner:
+                here = named_in(spec, each, named, self._topics)
+                element = element_of(declaration, name)
+                part, other = yield from self._split_deeper(element, each, deeper, inner, here)
+            else:
+                is_meant = yield from self._is_meant(spec, each, named)
+                part, other = (each, None) if is_meant else (None, each)
+            chosen += [] if part is None else [part]
+            rest += [] if other is None else [other]
+            if self._pace.is_over():
+                yield
+        if not chosen:
+            return None, entry
+        return with_fields(entry, **{name: chosen}), with_fields(entry, **{name: rest}) if rest else None
+
+    def _split_deeper(
+        self, element: type[Declaration], entry: Part, path: list[str], inner: Mirror | None, named: Named
+    ) -> Splitting[Part]:
+        if path:
+            return self._split_list(element, entry, path, inner, named)
+        assert inner is not None
+        return self.split(element, entry, inner, named)
+
+    def _is_meant(self, spec: FieldSpec, entry: object, named: Named) -> Generator[None, None, bool]:
+        """Whether anything that the entry names is chosen."""
+        return has_any(names_in(spec, entry, named, self._topics), self._is_chosen, self._pace)
 
 
 def merge_in_steps(answer: Message, errors: Errors) -> Iterator[None]:
-    """The same, where the entries may be very many."""
+    """Put entries with an error into an answer, in the place of those that stand for the same.
+
+    In steps: the entries may be very many.
+    """
     pace = Pace(ENTRIES_PER_STEP)
     for mirror, entries in errors:
         yield from _merge(type(answer), answer, mirror, entries, pace)
@@ -125,7 +155,7 @@ def _merge(
     there = list(getattr(answer, mirror.answered) or ())
     positions = _Positions(element, mirror, there)
     for entry in entries:
-        position = positions.of(entry)
+        position = yield from positions.of(entry, pace)
         if position is None:
             positions.append(entry)
         elif mirror.inner is None:
@@ -148,20 +178,26 @@ class _Positions:
         self._element = element
         self._repeated = tuple(mirror.repeated)
         self._there = there
-        self._by_fields: dict[tuple[str, ...], dict[tuple[object, ...], int]] = {}
+        self._by_fields: dict[tuple[str, ...], Places] = {}
         self._getters = {field: getter(element, field) for field in self._repeated}
 
-    def of(self, entry: Entry) -> int | None:
+    def of(self, entry: Entry, pace: Pace) -> Generator[None, None, int | None]:
         """The position of the first that stands for the same; None: there is none."""
         values = zip(self._repeated, self._values(entry, self._repeated), strict=True)
         fields = tuple(field for field, value in values if _says_something(value))
         fields = fields or self._repeated  # one that names nothing stands for itself, not for the first
-        positions = self._by_fields.get(fields)
-        if positions is None:
-            positions = self._by_fields[fields] = {}
-            for position, one in enumerate(self._there):
-                positions.setdefault(self._values(one, fields), position)
-        return positions.get(self._values(entry, fields))
+        if fields not in self._by_fields:
+            self._by_fields[fields] = yield from self._found_by(fields, pace)
+        return self._by_fields[fields].get(self._values(entry, fields))
+
+    def _found_by(self, fields: tuple[str, ...], pace: Pace) -> Generator[None, None, Places]:
+        """Where all entries stand by these fields; in steps: nothing is appended meanwhile."""
+        places: Places = {}
+        for position, one in enumerate(self._there):
+            places.setdefault(self._values(one, fields), position)
+            if pace.is_over():
+                yield
+        return places
 
     def append(self, entry: Entry) -> None:
         """Put an entry at the end of the list."""
@@ -179,31 +215,30 @@ def _says_something(value: object) -> bool:
     return isinstance(value, int) or any(cast("Sequence[object]", value or ()))
 
 
-def with_session(call: "Call", request: Asked) -> Asked:
+def with_session(call: "Call", request: Asked, pace: Pace) -> Generator[None, None, Asked]:
     """A Fetch request that names the partitions of its session, too (FS-4); every other request as it is."""
-    named = named_with_session(call, request)
+    named = yield from named_with_session(call, request, pace)
     if named is None:
         return request
     row = element_of(FetchTopic, "partitions")
-    topics = [
+    topics = (
         FetchTopic(topic=name, topic_id=topic_id, partitions=[made(row, {"partition": index})])
         for (_, index), (name, topic_id) in named.items()
-    ]
-    return with_fields(request, topics=topics)
+    )
+    return with_fields(request, topics=(yield from listed(topics, pace)))
 
 
-def names_with_session(call: "Call", request: Message | None) -> Iterator[Named]:
-    """Everything that a request names, a Fetch the partitions of its session, too."""
-    topics, named = call.cluster.topics, named_with_session(call, request)
-    if named is None:
-        return names_of(request, topics)
+def names_of_session(named: NamedInSession, topics: "Topics") -> Iterator[Named]:
+    """Everything that a Fetch of a session names, by what `named_with_session` found."""
     if not named:
         return iter((NOTHING,))
     return (Named(topic=topic_named(*each, topics), partition=index) for (_, index), each in named.items())
 
 
-def named_with_session(call: "Call", request: Message | None) -> "dict[SessionPartition, NameAndId] | None":
-    """What a Fetch reads: its own partitions and those of its session, less what it forgets.
+def named_with_session(
+    call: "Call", request: Message | None, pace: Pace
+) -> Generator[None, None, NamedInSession | None]:
+    """What a Fetch reads: its own partitions and those of its session, less what it forgets; in steps.
 
     Returns name and id of the topic by topic and index; None if the request is of no session, or no Fetch.
     """
@@ -212,17 +247,30 @@ def named_with_session(call: "Call", request: Message | None) -> "dict[SessionPa
     session = call.node.fetch_sessions.get(request.session_id, str(call.principal))
     if session is None:
         return None
-    named: dict[SessionPartition, NameAndId] = {}
-    for known in session.partitions.values():
-        one = known.fetch
-        named[_topic_key(one), one.partition] = (one.topic, one.topic_id)
+    named: NamedInSession = {}
+    for key, name_and_id in _read_by(list(session.partitions.values()), request):  # others may change the session
+        named[key] = name_and_id
+        if pace.is_over():
+            yield
+    for key in _forgotten_by(request):
+        named.pop(key, None)
+        if pace.is_over():
+            yield
+    return named
+
+
+def _read_by(known: "list[Known]", request: FetchRequest) -> Iterator[tuple[SessionPartition, NameAndId]]:
+    """What the session has, and then what the request adds to it."""
+    for each in known:
+        one = each.fetch
+        yield (_topic_key(one), one.partition), (one.topic, one.topic_id)
     for topic in request.topics:
         for entry in topic.partitions:
-            named[_topic_key(topic), entry[0]] = (topic.topic, topic.topic_id)
-    for forgotten in request.forgotten_topics_data:
-        for index in forgotten.partitions:
-            named.pop((_topic_key(forgotten), index), None)
-    return named
+            yield (_topic_key(topic), entry[0]), (topic.topic, topic.topic_id)
+
+
+def _forgotten_by(request: FetchRequest) -> Iterator[SessionPartition]:
+    return ((_topic_key(topic), index) for topic in request.forgotten_topics_data for index in topic.partitions)
 
 
 def _topic_key(topic: "PartitionFetch | FetchTopic | ForgottenTopic") -> str | bytes:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.engine.faults.incoming import IncomingRequest
-from fakebroker.broker.engine.faults.naming import Named, transactional_ids_of
+from fakebroker.broker.engine.faults.naming import Named
 from fakebroker.broker.engine.faults.patterns import version_range
 from fakebroker.broker.engine.faults.spec import FaultSpec
 from fakebroker.protocol.wildcards import is_like
@@ -36,18 +36,13 @@ class Fault:
         return api_key in self.api_keys and first <= version <= last
 
     def means_client(self, request: IncomingRequest) -> bool:
-        """Whether it means requests of the client that sent this one, to this node, for such a transaction."""
+        """Whether it means requests of the client that sent this one, to this node."""
         fields = self.spec.fields
-        transactional_id = fields.get("transactional_id")
         return (
             fields.get("node") in (None, request.node_id)
             and fields.get("connection") in (None, request.connection_id)
             and _fits(fields.get("client_id"), request.client_id or "")
             and _fits(fields.get("principal"), request.principal)
-            and (
-                transactional_id is None
-                or any(_fits(transactional_id, one) for one in transactional_ids_of(request.message))
-            )
         )
 
     @property
@@ -55,6 +50,15 @@ class Fault:
         """Whether it means requests only that name a certain group, topic or partition."""
         fields = self.spec.fields
         return any(fields.get(name) is not None for name in ("group", "topic", "partition"))
+
+    @property
+    def chooses_by_transaction(self) -> bool:
+        """Whether it means requests only that name a certain transactional id."""
+        return self.spec.fields.get("transactional_id") is not None
+
+    def chooses_transaction(self, transactional_id: str) -> bool:
+        """Whether it means a request that names this transactional id."""
+        return _fits(self.spec.fields.get("transactional_id"), transactional_id)
 
     def is_wanted(self, request: IncomingRequest) -> bool:
         """Whether the test's own function wants it for this request. Raises what that does."""

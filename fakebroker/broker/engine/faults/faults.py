@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.events import FaultHit
 from fakebroker.broker.core.security.principals import ANONYMOUS
-from fakebroker.broker.engine.faults.entries import names_with_session
+from fakebroker.broker.engine.faults.entries import named_with_session, names_of_session
 from fakebroker.broker.engine.faults.fault import Fault
 from fakebroker.broker.engine.faults.incoming import IncomingRequest
-from fakebroker.broker.engine.faults.naming import nameable
+from fakebroker.broker.engine.faults.naming import nameable, names_of, transactional_ids_of
 from fakebroker.broker.engine.faults.passage import FaultedRequest, Plan
 from fakebroker.broker.engine.faults.patterns import api_names, version_range
 from fakebroker.broker.engine.faults.spec import FaultSpec
-from fakebroker.broker.engine.stages import Command, Handle, NextTurn, Passage, StageKind
+from fakebroker.broker.engine.stages import Command, Handle, Passage, StageKind, in_turns
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing
 from fakebroker.protocol.listeners import PLAINTEXT
+from fakebroker.protocol.pace import has_any
 from fakebroker.protocol.wildcards import is_like
 from fakebroker.protocol.wire.registry import APIS
 
@@ -141,7 +142,7 @@ class Faults:
         for fault in [each for each in self._faults if each.concerns(route.api_key, route.version)]:
             if not fault.means_client(incoming):
                 continue
-            if fault.chooses_by_name and not (yield from _is_named(fault, call, incoming)):
+            if not (yield from in_turns(_is_meant(fault, call, incoming))):
                 continue
             try:
                 is_wanted = fault.is_wanted(incoming)
@@ -185,15 +186,18 @@ class Faults:
         return tuple(keys)
 
 
-def _is_named(fault: Fault, call: "Call", incoming: IncomingRequest) -> "Judging[bool]":
-    """Whether a request names something that a fault means. In steps: it may name millions of partitions."""
+def _is_meant(fault: Fault, call: "Call", incoming: IncomingRequest) -> "Generator[None, None, bool]":
+    """Whether a request names all that a fault wants to be named. In steps: it may name millions of partitions."""
     pace = call.pace(NAMES_PER_STEP)
-    for each in names_with_session(call, incoming.message):
-        if fault.chooses(each):
-            return True
-        if pace.is_over():
-            yield NextTurn()
-    return False
+    if fault.chooses_by_transaction:
+        ids = transactional_ids_of(incoming.message)
+        if not (yield from has_any(ids, fault.chooses_transaction, pace)):
+            return False
+    if not fault.chooses_by_name:
+        return True
+    topics, named = call.cluster.topics, (yield from named_with_session(call, incoming.message, pace))
+    names = names_of(incoming.message, topics) if named is None else names_of_session(named, topics)
+    return (yield from has_any(names, fault.chooses, pace))
 
 
 def _check_nameable(spec: FaultSpec, keys: tuple[int, ...]) -> None:

@@ -12,6 +12,7 @@ from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.entities import (
     Entry,
     FieldPath,
+    Value,
     field_of,
     fields_of,
     inner_of,
@@ -71,20 +72,27 @@ def names_of(request: Message | None, topics: "Topics") -> Iterator[Named]:
         return
     key_types = [*values_of(request, "coordinatorKeyType")]
     if key_types:  # FindCoordinator
-        keys = list(texts_of(request, "coordinatorKey")) if key_types == [GROUP_KEY] else []
-        yield from [Named(group=key) for key in keys] or [NOTHING]
+        yield from _groups_looked_up(request, key_types)
         return
     yield from _walk(type(request), request, named_by(type(request), request, NOTHING, topics), topics)
 
 
-def transactional_ids_of(request: Message | None) -> list[str]:
+def _groups_looked_up(request: Message, key_types: list[Value]) -> Iterator[Named]:
+    named = NOTHING
+    for key in texts_of(request, "coordinatorKey") if key_types == [GROUP_KEY] else ():
+        named = Named(group=key)
+        yield named
+    if named is NOTHING:
+        yield NOTHING
+
+
+def transactional_ids_of(request: Message | None) -> Iterator[str]:
     """The transactional ids that a request names."""
     if request is None:
-        return []
-    found = list(texts_of(request, "transactionalId"))
+        return
+    yield from texts_of(request, "transactionalId")
     if _TRANSACTION_KEY in values_of(request, "coordinatorKeyType"):
-        found += filter(None, texts_of(request, "coordinatorKey"))
-    return found
+        yield from filter(None, texts_of(request, "coordinatorKey"))
 
 
 def names_in(spec: FieldSpec, entry: Any, named: Named, topics: "Topics") -> Iterator[Named]:

@@ -10,9 +10,18 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.engine.faults.actions import APPLIED, RECEIVED
-from fakebroker.broker.engine.faults.entries import ASKED_WHOLE, Errors, Parts, merge, mirrors_of, with_session
+from fakebroker.broker.engine.faults.entries import (
+    ASKED_WHOLE,
+    ENTRIES_PER_STEP,
+    Errors,
+    Parts,
+    merge_in_steps,
+    mirrors_of,
+    parts_of,
+    with_session,
+)
 from fakebroker.broker.engine.faults.sending import send_altered
-from fakebroker.broker.engine.stages import Handle, NextTurn, Passage, Pause
+from fakebroker.broker.engine.stages import Handle, NextTurn, Passage, Pause, in_turns
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.wire.messages.fetch import FetchRequest
 from fakebroker.protocol.wire.messages.produce import ProduceRequest
@@ -100,13 +109,13 @@ class FaultedRequest:
 
     def _take_up(self) -> Passage:
         """Have all of the request handled, or what the error leaves of it."""
-        exchange, route, code = self._exchange, self._exchange.route, self._plan.error_at(RECEIVED)
+        route, code = self._exchange.route, self._plan.error_at(RECEIVED)
         if code is None:
             return (yield from self._handle(self._request))
-        parts = self._parts()
+        parts = yield from in_turns(self._parts())
         if parts is None:
-            return exchange.error(code)
-        self._errors = parts.errors(route.response, route.version, code)
+            return (yield from self._error(code))
+        self._errors = yield from in_turns(parts.errors(route.response, route.version, code))
         rest = self._request if route.api_key in ASKED_WHOLE else parts.rest
         if rest is None:
             return None if self._wants_no_answer else route.response()
@@ -119,7 +128,11 @@ class FaultedRequest:
         try:
             return (yield Handle(request))
         except KafkaError as error:
-            return self._exchange.error(error.code)
+            return (yield from self._error(error.code))
+
+    def _error(self, code: ErrorCode) -> Passage:
+        """The answer in which everything that was asked for failed; in steps: that may be very much."""
+        return (yield from in_turns(self._exchange.route.error_in_steps(self._exchange.request, code)))
 
     def _applied(self, response: "Message | None") -> Passage:
         """What the faults want of the answer."""
@@ -132,34 +145,34 @@ class FaultedRequest:
             exchange.drop()
             return None
         if code is not None:
-            parts = self._parts()
+            parts = yield from in_turns(self._parts())
             if parts is None:
-                response = exchange.error(code)
+                response = yield from self._error(code)
             else:
-                self._errors = parts.errors(route.response, route.version, code)
+                self._errors = yield from in_turns(parts.errors(route.response, route.version, code))
         has_error = bool(self._errors) or code is not None or plan.error_at(RECEIVED) is not None
         if has_error and self._wants_no_answer:
             exchange.disconnect(str(fault))  # as Kafka tells a producer that wants no answers of an error (PD-5)
             return None
-        response = self._altered(response)
+        response = yield from in_turns(self._altered(response))
         if fault is not None and fault.spec.alters_answer and response is not None:
             return (yield from send_altered(exchange, fault, response))
         return response
 
-    def _altered(self, response: "Message | None") -> "Message | None":
+    def _altered(self, response: "Message | None") -> "Generator[None, None, Message | None]":
         """The answer with the entries that have an error, and with the throttle time."""
         throttle_ms = self._plan.throttle_ms
         if response is None or (not self._errors and throttle_ms is None):
             return response
         response = copy(response)  # the handler may keep its own
-        merge(response, self._errors)
+        yield from merge_in_steps(response, self._errors)
         if throttle_ms is not None and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = throttle_ms
         return response
 
     # What these need
 
-    def _parts(self) -> Parts | None:
+    def _parts(self) -> "Generator[None, None, Parts | None]":
         """The request in the entries that the deciding fault means, and the rest; None if it means it as a whole."""
         exchange, route, fault = self._exchange, self._exchange.route, self._plan.deciding
         assert fault is not None
@@ -168,8 +181,10 @@ class FaultedRequest:
         if not is_of_entries and "group" not in spec.fields:
             return None
         mirrors = mirrors_of(route.response, route.request, of_groups=not is_of_entries)
-        request = with_session(exchange.call, self._request)
-        parts = Parts(request, mirrors, fault.chooses, exchange.call.cluster.topics)
+        call = exchange.call
+        pace = call.pace(ENTRIES_PER_STEP)
+        request = yield from with_session(call, self._request, pace)
+        parts = yield from parts_of(request, mirrors, fault.chooses, call.cluster.topics, pace)
         return parts if parts.chosen is not None else None
 
     @property

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from fakebroker.broker.engine.error_response import ENTRIES, MIRRORS, Mirror, element_of, value_of
-from fakebroker.broker.engine.faults.entries import Parts, merge, mirrors_of
+from fakebroker.broker.engine.faults.entries import Parts, merge_in_steps, mirrors_of, parts_of
 from fakebroker.broker.engine.faults.naming import Named, names_of
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import AT_ONCE, finished
+from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.types import UUID, ArrayOf, Primitive
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.dialects import Overlay
@@ -62,6 +64,11 @@ def codes(declaration: Any, answer: Any, mirror: Mirror) -> list[int]:
     return [code for entry in entries for code in codes(element, entry, mirror.inner)]
 
 
+def put_errors(answer: Message, parts: Parts, version: int, code: ErrorCode) -> None:
+    for _ in merge_in_steps(answer, finished(parts.errors(type(answer), version, code))):
+        pass
+
+
 def is_n1(named: Named) -> bool:
     return "n1" in (named.topic, named.group)
 
@@ -73,7 +80,7 @@ def is_partition_1(named: Named) -> bool:
 def check_chosen(api: Api | Overlay, version: int, is_chosen: Callable[[Named], bool]) -> None:
     request = filled(api.request, version, 0)
     mirrors = mirrors_of(api.response, api.request, of_groups=False)
-    parts = Parts(request, mirrors, is_chosen, CLUSTER.topics)
+    parts = finished(parts_of(request, mirrors, is_chosen, CLUSTER.topics, AT_ONCE))
     names = list(names_of(request, CLUSTER.topics))
     if not any(map(is_chosen, names)):
         assert parts.chosen is None
@@ -82,11 +89,11 @@ def check_chosen(api: Api | Overlay, version: int, is_chosen: Callable[[Named], 
     if parts.chosen is None:  # no entries of its answer are about it
         assert api.name in ("FindCoordinator", "DescribeLogDirs")
         return
-    everything = Parts(request, mirrors, lambda _named: True, CLUSTER.topics)
+    everything = finished(parts_of(request, mirrors, lambda _named: True, CLUSTER.topics, AT_ONCE))
     answer = api.response()
-    merge(answer, everything.errors(api.response, version, ErrorCode.NONE))
+    put_errors(answer, everything, version, ErrorCode.NONE)
     before = [codes(api.response, answer, mirror) for mirror in mirrors]
-    merge(answer, parts.errors(api.response, version, CODE))
+    put_errors(answer, parts, version, CODE)
     after = [codes(api.response, answer, mirror) for mirror in mirrors]
 
     assert [len(each) for each in after] == [len(each) for each in before]

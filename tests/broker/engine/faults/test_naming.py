@@ -82,9 +82,9 @@ def test_what_requests_can_name(name: str, able: set[str]) -> None:
 
 def test_transactional_ids() -> None:
     """Of all fields that have them; a coordinator's key is one if its type says so."""
-    assert transactional_ids_of(request("AddPartitionsToTxn", transactions=[{"transactional_id": "x"}])) == ["x"]
-    assert transactional_ids_of(request("AddPartitionsToTxn", v3_and_below_transactional_id="y")) == ["y"]
-    assert transactional_ids_of(request("DescribeTransactions", transactional_ids=["x", "y"])) == ["x", "y"]
-    assert transactional_ids_of(request("FindCoordinator", key="x", key_type=1)) == ["x"]
-    assert transactional_ids_of(request("FindCoordinator", key="g", key_type=0)) == []
-    assert transactional_ids_of(request("Produce", transactional_id=None)) == []
+    assert list(transactional_ids_of(request("AddPartitionsToTxn", transactions=[{"transactional_id": "x"}]))) == ["x"]
+    assert list(transactional_ids_of(request("AddPartitionsToTxn", v3_and_below_transactional_id="y"))) == ["y"]
+    assert list(transactional_ids_of(request("DescribeTransactions", transactional_ids=["x", "y"]))) == ["x", "y"]
+    assert list(transactional_ids_of(request("FindCoordinator", key="x", key_type=1))) == ["x"]
+    assert list(transactional_ids_of(request("FindCoordinator", key="g", key_type=0))) == []
+    assert list(transactional_ids_of(request("Produce", transactional_id=None))) == []
