@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from fakebroker.client.login import Credentials, log_in
 from fakebroker.client.requesting import Flow, Requesting
+from fakebroker.protocol.arguments.types import Secret
 from fakebroker.protocol.errors import InvalidArgument
 
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]
@@ -15,10 +16,10 @@ class LoginSteps(Requesting):
     def login(
         self,
         user: str | None = None,
-        password: str | None = None,
+        password: Secret | None = None,
         *,
         mechanism: Mechanism | None = None,
-        token: str | None = None,
+        token: Secret | None = None,
         delegation_token: bool = False,
     ) -> Flow[Any]:
         """Log in with SASL; returns the answer to the last message, with its error code.
