@@ -95,11 +95,7 @@ class RecordWindow:
     def states_between(self, first_offset: int, last_offset: int) -> Iterator[tuple[int, int, InFlightState]]:
         """(first offset, last offset, state) of what has a part in that range, in order."""
         for batch in self._overlapping(first_offset, last_offset):
-            if batch.offsets is None:
-                yield from batch.states()
-            else:
-                for offset in range(max(first_offset, batch.first_offset), min(last_offset, batch.last_offset) + 1):
-                    yield offset, offset, batch.offsets[offset]
+            yield from batch.states_between(first_offset, last_offset)
 
     def put(self, batch: InFlightBatch) -> None:
         """Records were acquired for the first time. The log may have a hole where the window began."""
@@ -215,8 +211,9 @@ class RecordWindow:
             if whole is not None and batch.lies_within(first_offset, last_offset):
                 whole.change(RecordEvent.LOG_START_PASSED, _NO_LIMIT)
                 continue
-            for offset, state in batch.split().items():
-                if first_offset <= offset <= last_offset and state.is_available:
+            batch.split()
+            for _, _, state in batch.states_between(first_offset, last_offset):
+                if state.is_available:
                     state.change(RecordEvent.LOG_START_PASSED, _NO_LIMIT)
 
     def archive_acquired(self, first_offset: int, last_offset: int) -> None:
@@ -225,9 +222,8 @@ class RecordWindow:
             batch = self.part(batch, first_offset, last_offset)
             if not batch.lies_within(first_offset, last_offset):
                 batch.split()
-            for first, _, state in batch.states():
-                if batch.whole is not None or first_offset <= first <= last_offset:
-                    state.change(RecordEvent.ABORTED, _NO_LIMIT)
+            for _, _, state in batch.states_between(first_offset, last_offset):
+                state.change(RecordEvent.ABORTED, _NO_LIMIT)
 
     def _done_until(self) -> int:
         """The first offset of the window that the group is not finished with.
