@@ -11,10 +11,12 @@ from sortedcontainers import SortedDict
 
 from fakebroker.broker.core.share_partitions.in_flight import InFlightBatch, InFlightState
 from fakebroker.broker.core.share_partitions.states import DONE, RecordEvent, RecordState
+from fakebroker.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.share_state.states import StateBatch
 
+_STORED_STATES = frozenset(int(state) for state in RecordState)
 INT32_MAX = 2**31 - 1
 _NO_LIMIT = 2**31  # of deliveries, for events whose outcome does not depend on one
 
@@ -36,10 +38,15 @@ class RecordWindow:
 
     @classmethod
     def stored(cls, start_offset: int, batches: "Sequence[StateBatch]") -> "RecordWindow":
-        """What was stored of a share partition; the batches are in order and at or above the start offset."""
+        """What was stored of a share partition; the batches are in order and at or above the start offset.
+
+        Raises KafkaError(UNKNOWN_SERVER_ERROR) for a state that there is not: any number is stored.
+        """
         window = cls(start_offset)
         expected = start_offset
         for first, last, state, delivery_count in batches:
+            if state not in _STORED_STATES:
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"records cannot be in state {state}")
             if first > expected:
                 window.gaps[expected] = first - 1
             window.batches[first] = InFlightBatch(first, last, RecordState(state), delivery_count)
