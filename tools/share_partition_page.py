@@ -21,7 +21,8 @@ def share_partition_states_page(note: str) -> str:
         *[_row(event) for event in RecordEvent],
         "",
         "A dash cannot happen. Where two states stand, the second is for a record that was delivered as often as",
-        "`share.delivery.count.limit` allows (SGP-6). The types are those of acknowledgements (SGK).",
+        "`share.delivery.count.limit` allows (SGP-6). The types are those of acknowledgements (SGK). Archiving is only",
+        "found where WriteShareGroupState has stored it.",
     ]
     return "\n".join(lines) + "\n"
 

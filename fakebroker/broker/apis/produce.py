@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fakebroker.broker.apis.call import Call, Repeat, Steps
 from fakebroker.broker.apis.leader_hint import name_leader
 from fakebroker.broker.apis.produce_transactions import ProducedTransaction
-from fakebroker.broker.core.logs.appends import AppendError, AppendErrorContent
+from fakebroker.broker.core.logs.appends import AppendError, AppendErrorContent, BadRecords
+from fakebroker.broker.core.logs.bad_records import BadRecordsOfRequest
 from fakebroker.broker.core.logs.delayed_produce import DelayedProduce, ProduceTarget, target_of
 from fakebroker.broker.core.logs.log import Appended
 from fakebroker.broker.core.logs.produce_validation import (
@@ -192,14 +193,15 @@ def _each_partition(
     """Partition by partition. An append is one step; the scan of a long batch before it, and the load of the segment,
     take more of them.
     """
-    response, scans, pace = ProduceResponse(), RequestScans(call.in_line), call.pace(PARTITIONS_PER_STEP)
+    response, pace = ProduceResponse(), call.pace(PARTITIONS_PER_STEP)
+    scans, refusals = RequestScans(call.in_line), _Refusals(call, response, pace)
     targets: list[ProduceTarget] = []
     for entry, topic in zip(plan.entries, plan.parts, strict=True):
         answers = []
         for part in topic:
             if call.cluster.storage is not None and part.partition is not None and _is_unloaded(call, part.partition):
                 yield from before_append(part.partition.log, pace)
-            answer = yield from _answer(call, part, request.acks, response, scans, transaction)
+            answer = yield from _answer(call, part, request.acks, refusals, scans, transaction)
             answers.append(answer)
             if request.acks < 0 and part.partition is not None and not answer.error_code:
                 targets += _unreplicated(call, part.partition, answer, response)
@@ -290,7 +292,7 @@ def _answer(
     call: Call,
     part: _Part,
     acks: int,
-    response: ProduceResponse,
+    refusals: "_Refusals",
     scans: RequestScans,
     transaction: ProducedTransaction | None,
 ) -> Generator[None, None, PartitionProduceResponse]:
@@ -304,11 +306,40 @@ def _answer(
         appended = yield from _append(call, partition, part.batch, acks, scans, transaction)
         return _accepted(part.partition_index, appended)
     except AppendError as error:
-        code = _code(call, error)
-        log_start_offset = partition.log.log_start_offset if _tells_log_start(call, code) else -1
-        answer = _error_response(part.partition_index, error.append_content, code, log_start_offset)
-        if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER and call.version >= 10:
-            name_leader(call, partition, answer, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
+        refused, bad_records = error.append_content, error.bad_records
+    if bad_records is not None:
+        named = yield from refusals.named(refused, bad_records)
+        if named is None:
+            scans.is_again = True
+            answer = yield from _answer(call, part, acks, refusals, scans, transaction)
+            scans.is_again = False
+            return answer
+        refused = named
+    return refusals.answer(partition, refused)
+
+
+class _Refusals:
+    """The answers for the partitions of one request whose batches are refused."""
+
+    def __init__(self, call: Call, response: ProduceResponse, pace: Pace) -> None:
+        self._call = call
+        self._response = response
+        self._pace = pace
+        self._bad_records = BadRecordsOfRequest()
+
+    def named(
+        self, refused: AppendErrorContent, bad_records: BadRecords
+    ) -> Generator[None, None, AppendErrorContent | None]:
+        """The error with the records that are wrong; None if there are none."""
+        return (yield from self._bad_records.content(refused, bad_records, self._pace))
+
+    def answer(self, partition: "Partition", refused: AppendErrorContent) -> PartitionProduceResponse:
+        """The answer for a partition whose batch is refused."""
+        code = _code(self._call, refused)
+        log_start_offset = partition.log.log_start_offset if _tells_log_start(self._call, code) else -1
+        answer = _error_response(partition.index, refused, code, log_start_offset)
+        if refused.code == ErrorCode.NOT_LEADER_OR_FOLLOWER and self._call.version >= 10:
+            name_leader(self._call, partition, answer, self._response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
         return answer
 
 

@@ -24,7 +24,7 @@ SHOWN = 10  # ranges of records in a text, the others are counted
 
 
 class DeliveredRecords(NamedTuple):
-    """Neighbouring records with one state: "Available" (again), "Acquired", "Acknowledged" or "Archived".
+    """Neighbouring records with one state: "Available" (again), "Acquired", "Acknowledged", "Archiving" or "Archived".
 
     `member_id` has acquired them, until its lock ends by the broker's clock (`lock_ends_ms`, ms since the epoch); None
     if they are not acquired.
@@ -98,6 +98,11 @@ def _view(
     return SharePartitionView(topic, key.partition, window.start_offset, window.next_offset, True, records)
 
 
+def _name_of(number: int) -> str:
+    """The name of a stored state. A state may be any number of 8 bits: what Kafka cannot read is a number here."""
+    return next((state.kafka_name for state in RecordState if state == number), str(number))
+
+
 def _delivered(window: "RecordWindow", now: Instant) -> Iterator[DeliveredRecords]:
     for batch in window:
         for first, last, state in batch.states():
@@ -146,8 +151,7 @@ def _stored(cluster: "Cluster", key: SharePartition, topic: str, now: Instant) -
         return unknown
     state = stored.state
     records = tuple(
-        DeliveredRecords(first, last, RecordState(number).kafka_name, count)
-        for first, last, number, count in state.batches
+        DeliveredRecords(first, last, _name_of(number), count) for first, last, number, count in state.batches
     )
     following = records[-1].last_offset + 1 if records else state.start_offset
     return unknown._replace(start_offset=state.start_offset, next_offset=following, records=records)

@@ -12,7 +12,6 @@ from fakebroker.protocol.records.batch import (
     crc32c,
     crc32c_between,
     parse_header,
-    read_records,
     with_times,
 )
 from fakebroker.protocol.records.batch_format import (
@@ -31,37 +30,62 @@ from fakebroker.protocol.records.faults import InvalidRecord
 from fakebroker.protocol.records.record_scan import LATER, LongScan, Scan, scan
 
 ZSTD = 4
-MAX_LISTED_RECORDS = 100_000  # of one batch that are decoded, to say which are bad
 _SMALLEST_MESSAGE_LENGTH = 14
 _KEPT_ATTRIBUTES = 0x7F  # bit 7 does not survive when Kafka writes the attributes anew
 
 
-class AppendError(KafkaError):
-    """Why a batch is not appended. `record_errors` names single records: (index in the batch, text) (KIP-467, PD-17).
+class BadRecords(NamedTuple):
+    """A batch that may not be stored for some of its records, and by what these are judged.
 
-    `show_message` says whether Produce puts the message into its answer; for most codes it is null there.
+    Which they are bad_records.py finds out, in steps: a batch of 100 bytes may have a hundred thousand.
+    """
+
+    batch: bytes
+    header: BatchHeader
+    seen: Scan
+    config: LogConfig
+    partition: str  # "topic-0", for messages
+    low_ms: int
+    high_ms: int
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether any record is wrong. If not, the earliest time is none, and what the next is must be looked up."""
+        if self.header.is_log_append_time or (self.config.compact and self.seen.has_null_key):
+            return True
+        return self.seen.max_timestamp_ms > self.high_ms or self.seen.min_timestamp_ms != NO_TIMESTAMP
+
+
+class AppendError(KafkaError):
+    """Why a batch is not appended.
+
+    `show_message` says whether Produce puts the message into its answer; for most codes it is null there. With
+    `bad_records` the code is only what is likely.
     """
 
     def __init__(
         self,
         code: ErrorCode,
         message: str | None,
-        record_errors: Sequence[tuple[int, str]] = (),
         *,
         show_message: bool = False,
+        bad_records: BadRecords | None = None,
     ) -> None:
         super().__init__(code, message)
-        self.record_errors = record_errors
-        self.show_message = show_message or bool(record_errors)
+        self.show_message = show_message
+        self.bad_records = bad_records
 
     @property
     def append_content(self) -> "AppendErrorContent":
         """Everything it says, as a value."""
-        return AppendErrorContent(self.code, self.message, self.record_errors, self.show_message)
+        return AppendErrorContent(self.code, self.message, show_message=self.show_message)
 
 
 class AppendErrorContent(NamedTuple):
-    """An AppendError's content as a value to keep (see `errors.ErrorContent`)."""
+    """An AppendError's content as a value to keep (see `errors.ErrorContent`).
+
+    `record_errors` names single records: (index in the batch, text) (KIP-467, PD-17).
+    """
 
     code: ErrorCode
     message: str | None
@@ -190,33 +214,32 @@ def _too_large(data: bytes, config: LogConfig, partition: str) -> AppendError:
 def _check_records(
     data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, partition: str, now_ms: int
 ) -> None:
-    """Check keys and timestamps. Raises AppendError naming every bad record (KIP-467, PD-16 to PD-21)."""
+    """Check keys and timestamps (PD-16 to PD-21). Raises AppendError with `bad_records`."""
     low_ms, high_ms = now_ms - config.timestamp_before_max_ms, now_ms + config.timestamp_after_max_ms
-    in_range = config.log_append_time or (low_ms <= seen.min_timestamp_ms and seen.max_timestamp_ms <= high_ms)
-    if in_range and not header.attributes & LOG_APPEND_TIME_BIT and not (config.compact and seen.has_null_key):
+    lacks_key = config.compact and seen.has_null_key
+    if not lacks_key and not _may_have_bad_time(header, seen, config, low_ms, high_ms):
         return
-    if header.records_count > MAX_LISTED_RECORDS:
-        keys_only = config.compact and seen.has_null_key
-        raise AppendError(
-            ErrorCode.INVALID_RECORD if keys_only else ErrorCode.INVALID_TIMESTAMP,
-            f"{partition}: some of the {header.records_count} records are invalid; the broker did not determine which",
+    raise AppendError(
+        ErrorCode.INVALID_RECORD if lacks_key else ErrorCode.INVALID_TIMESTAMP,
+        f"{partition}: some of the {header.records_count} records are invalid; the broker did not determine which",
+        bad_records=BadRecords(data, header, seen, config, partition, low_ms, high_ms),
+    )
+
+
+def _may_have_bad_time(header: BatchHeader, seen: Scan, config: LogConfig, low_ms: int, high_ms: int) -> bool:
+    """Whether `time_fault` may find something wrong with the time of a record."""
+    has_append_time = header.attributes & LOG_APPEND_TIME_BIT
+    if config.log_append_time or has_append_time:
+        return (
+            bool(has_append_time) and time_fault(header.max_timestamp_ms, header, config, low_ms, high_ms) is not None
         )
-    errors: list[tuple[int, str]] = []
-    code = ErrorCode.INVALID_RECORD
-    for index, record in enumerate(read_records(data, is_checked=True)):
-        if config.compact and record.key is None:
-            errors.append((index, f"{partition}: every record of a compacted topic needs a key"))
-            continue
-        fault = _time_fault(record.timestamp_ms, header, config, low_ms, high_ms)
-        if fault is not None:
-            code = ErrorCode.INVALID_TIMESTAMP
-            errors.append((index, fault))
-    if errors:
-        what = "invalid timestamps" if code == ErrorCode.INVALID_TIMESTAMP else "missing keys"
-        raise AppendError(code, f"{len(errors)} records were rejected for {what}", errors)
+    if low_ms <= seen.min_timestamp_ms and seen.max_timestamp_ms <= high_ms:
+        return False
+    return not seen.min_timestamp_ms == seen.max_timestamp_ms == NO_TIMESTAMP
 
 
-def _time_fault(timestamp_ms: int, header: BatchHeader, config: LogConfig, low_ms: int, high_ms: int) -> str | None:
+def time_fault(timestamp_ms: int, header: BatchHeader, config: LogConfig, low_ms: int, high_ms: int) -> str | None:
+    """What is wrong with the time of a record, as a consumer would see it."""
     if not config.log_append_time and timestamp_ms != NO_TIMESTAMP:
         if low_ms <= timestamp_ms <= high_ms:
             return None

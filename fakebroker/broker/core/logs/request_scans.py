@@ -37,20 +37,22 @@ class InLine(Protocol):
 
 
 class RequestScans:
-    """The scans of one request, and what is left of the request's bounds."""
+    """The scans of one request, and what is left of the request's bounds.
+
+    `is_again`: a batch is scanned once more, of which it was found out that the time of no record is wrong.
+    """
 
     def __init__(self, in_line: InLine) -> None:
         """`in_line`: what holds an unpacked batch goes through it."""
         self._in_line = in_line
+        self.is_again = False
         self._left_bytes = UNPACKED_PER_REQUEST_BYTES
         self._left_records = RECORDS_PER_REQUEST
         self._pace = Pace(STEP_BYTES)
 
     def scan_short(self, batch: bytes, header: BatchHeader) -> Scan:
         """Scan in a single step. Raises LongScan if that would be too long, InvalidRecord."""
-        result = short_scan(batch, header)
-        self._count(header, result)
-        return result
+        return self._noted(header, short_scan(batch, header))
 
     def scan_any(self, batch: bytes, header: BatchHeader) -> Scan:
         """Scan in a single step however long it is. Raises InvalidRecord."""
@@ -58,8 +60,7 @@ class RequestScans:
             result = scan(batch, header, self._limit_bytes())
         except TooLarge as fault:
             raise self._over_limit(fault) from None
-        self._count(header, result)
-        return result
+        return self._noted(header, result)
 
     def scan_ahead(self, batch: bytes, config: LogConfig, partition: str) -> Generator[None, None, ScanBatch]:
         """Scan in steps, before the append. Returns a function with which the append gets the result.
@@ -70,15 +71,15 @@ class RequestScans:
         try:
             header = parse_header(batch)
             check_header(batch, header, config, partition)
-            if header.codec and header.records_count > self._left_records:
+            if header.codec and header.records_count > self._left_records and not self.is_again:
                 return _failing(_request_too_large())
             result = yield from self._scanned(batch, header, config)
         except TooLarge as fault:
             return _failing(self._over_limit(fault))
         except InvalidRecord as fault:
             return _failing(fault)
-        self._count(header, result)
-        return lambda _batch, _header: result
+        noted = self._noted(header, result)
+        return lambda _batch, _header: noted
 
     def _scanned(self, batch: bytes, header: BatchHeader, config: LogConfig) -> Generator[None, None, Scan]:
         """The scan, with the batch in the topic's compression if that takes long."""
@@ -104,7 +105,16 @@ class RequestScans:
 
     def _limit_bytes(self) -> int:
         """What the next batch may unpack to."""
+        if self.is_again:
+            return DECOMPRESSED_LIMIT_BYTES
         return max(0, min(self._left_bytes, DECOMPRESSED_LIMIT_BYTES))
+
+    def _noted(self, header: BatchHeader, result: Scan) -> Scan:
+        """The scan, as the checks of the append are to see it; what is scanned again counts once."""
+        if self.is_again:
+            return result._replace(min_timestamp_ms=result.max_timestamp_ms)
+        self._count(header, result)
+        return result
 
     def _count(self, header: BatchHeader, result: Scan) -> None:
         self._pace.count(result.size_bytes + _BATCH_COSTS_BYTES)

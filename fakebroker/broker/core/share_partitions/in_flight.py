@@ -149,6 +149,14 @@ class InFlightBatch:
             for offset, state in self.offsets.items():
                 yield offset, offset, state
 
+    def states_between(self, first_offset: int, last_offset: int) -> Iterator[tuple[int, int, InFlightState]]:
+        """The same of the parts in a range of offsets, both ends included; the others are not looked at."""
+        if self.offsets is None:
+            yield from self.states()
+            return
+        for offset in range(max(first_offset, self.first_offset), min(last_offset, self.last_offset) + 1):
+            yield offset, offset, self.offsets[offset]
+
     def first_available(self) -> int | None:
         """The first offset that a member may acquire now, or None."""
         return next((first for first, _, state in self.states() if state.is_available), None)

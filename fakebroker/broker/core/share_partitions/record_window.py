@@ -11,10 +11,12 @@ from sortedcontainers import SortedDict
 
 from fakebroker.broker.core.share_partitions.in_flight import InFlightBatch, InFlightState
 from fakebroker.broker.core.share_partitions.states import DONE, RecordEvent, RecordState
+from fakebroker.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.share_state.states import StateBatch
 
+_STORED_STATES = frozenset(int(state) for state in RecordState)
 INT32_MAX = 2**31 - 1
 _NO_LIMIT = 2**31  # of deliveries, for events whose outcome does not depend on one
 
@@ -36,10 +38,15 @@ class RecordWindow:
 
     @classmethod
     def stored(cls, start_offset: int, batches: "Sequence[StateBatch]") -> "RecordWindow":
-        """What was stored of a share partition; the batches are in order and at or above the start offset."""
+        """What was stored of a share partition; the batches are in order and at or above the start offset.
+
+        Raises KafkaError(UNKNOWN_SERVER_ERROR) for a state that there is not: any number is stored.
+        """
         window = cls(start_offset)
         expected = start_offset
         for first, last, state, delivery_count in batches:
+            if state not in _STORED_STATES:
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"records cannot be in state {state}")
             if first > expected:
                 window.gaps[expected] = first - 1
             window.batches[first] = InFlightBatch(first, last, RecordState(state), delivery_count)
@@ -95,11 +102,7 @@ class RecordWindow:
     def states_between(self, first_offset: int, last_offset: int) -> Iterator[tuple[int, int, InFlightState]]:
         """(first offset, last offset, state) of what has a part in that range, in order."""
         for batch in self._overlapping(first_offset, last_offset):
-            if batch.offsets is None:
-                yield from batch.states()
-            else:
-                for offset in range(max(first_offset, batch.first_offset), min(last_offset, batch.last_offset) + 1):
-                    yield offset, offset, batch.offsets[offset]
+            yield from batch.states_between(first_offset, last_offset)
 
     def put(self, batch: InFlightBatch) -> None:
         """Records were acquired for the first time. The log may have a hole where the window began."""
@@ -215,8 +218,9 @@ class RecordWindow:
             if whole is not None and batch.lies_within(first_offset, last_offset):
                 whole.change(RecordEvent.LOG_START_PASSED, _NO_LIMIT)
                 continue
-            for offset, state in batch.split().items():
-                if first_offset <= offset <= last_offset and state.is_available:
+            batch.split()
+            for _, _, state in batch.states_between(first_offset, last_offset):
+                if state.is_available:
                     state.change(RecordEvent.LOG_START_PASSED, _NO_LIMIT)
 
     def archive_acquired(self, first_offset: int, last_offset: int) -> None:
@@ -225,9 +229,8 @@ class RecordWindow:
             batch = self.part(batch, first_offset, last_offset)
             if not batch.lies_within(first_offset, last_offset):
                 batch.split()
-            for first, _, state in batch.states():
-                if batch.whole is not None or first_offset <= first <= last_offset:
-                    state.change(RecordEvent.ABORTED, _NO_LIMIT)
+            for _, _, state in batch.states_between(first_offset, last_offset):
+                state.change(RecordEvent.ABORTED, _NO_LIMIT)
 
     def _done_until(self) -> int:
         """The first offset of the window that the group is not finished with.

@@ -142,10 +142,18 @@ class SharePartition:
         waiting, self._loading = self._loading or [], None
         code, offset = start
         if not code and not self.is_ended:
-            self._state_epoch = state.state_epoch
-            self.window = RecordWindow.stored(offset, state.batches)
+            code = self._take_over(state, offset)
         for each in waiting:
             each(code, now)
+
+    def _take_over(self, state: ShareState, offset: int) -> ErrorCode:
+        """Go on with what is stored. Returns the error of a state that cannot be read, which holds for it alone."""
+        try:
+            self.window = RecordWindow.stored(offset, state.batches)
+        except KafkaError as error:
+            return error.code
+        self._state_epoch = state.state_epoch
+        return ErrorCode.NONE
 
     def _first_offset(self, now: Instant) -> Generator[None, None, tuple[ErrorCode, int]]:
         """Where a share partition begins that was never read (SGP-1), in steps; OFFSET_NOT_AVAILABLE if no record is

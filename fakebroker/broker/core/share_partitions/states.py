@@ -8,11 +8,16 @@ from typing import Final
 
 
 class RecordState(IntEnum):
-    """What a share group has done with a record; the numbers are those that are stored."""
+    """What a share group has done with a record; the numbers are those that are stored.
+
+    In ARCHIVING nothing happens to a record, and the group is not finished with it. Kafka has it while a record is
+    written elsewhere before it is archived (KIP-1191); here only a share state that was written has it.
+    """
 
     AVAILABLE = 0
     ACQUIRED = 1
     ACKNOWLEDGED = 2
+    ARCHIVING = 3
     ARCHIVED = 4
 
     @property

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.broker.core.logs import appends
-from fakebroker.broker.core.logs.appends import AppendError, check_batch, single_batch
+from fakebroker.broker.core.logs.appends import AppendError, AppendErrorContent, check_batch, single_batch
+from fakebroker.broker.core.logs.bad_records import BadRecordsOfRequest
 from fakebroker.broker.core.logs.config import LogConfig
 from fakebroker.broker.core.logs.recompression import CODECS
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import finished
+from fakebroker.protocol.pace import AT_ONCE, finished
 from fakebroker.protocol.records.batch import assemble, build_batch, crc32c, parse_header, payload_of, read_records
 from fakebroker.protocol.records.record_codec import Record
 from tests.support.logs import EVERYTHING, NOW, LogsCluster, batch
@@ -21,11 +21,16 @@ from tests.support.time import T0
 NAME = "t-0"
 
 
-def refusal_of(data: bytes, **config: Any) -> AppendError:
-    """The error that the batch is refused with."""
+def refusal_of(data: bytes, **config: Any) -> AppendErrorContent:
+    """The error that the batch is refused with, with the records that are wrong."""
     with pytest.raises(AppendError) as refusal:
         check_batch(data, LogConfig(**config), NAME, NOW.wall_ms)
-    return refusal.value
+    error = refusal.value
+    if error.bad_records is None:
+        return error.append_content
+    content = finished(BadRecordsOfRequest().content(error.append_content, error.bad_records, AT_ONCE))
+    assert content is not None
+    return content
 
 
 def stored(data: bytes, **config: Any) -> bytes:
@@ -209,31 +214,13 @@ def test_compacted_topics_need_keys() -> None:
     assert stored(build_batch(records))
 
 
-@pytest.mark.rules("PD-16", "PD-17")
-def test_batches_of_more_records_than_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A good one is stored, with or without keys; a bad one gets the code of its fault, and names no record."""
-    monkeypatch.setattr(appends, "MAX_LISTED_RECORDS", 1)
-    keyed, keyless = (build_batch([Record(n, T0, key, b"v") for n in range(2)]) for key in (b"k", None))
-    late = {"timestamp_after_max_ms": T0 - NOW.wall_ms - 1}
-    refusals = [
-        refusal_of(keyless, compact=True), refusal_of(keyed, compact=True, **late), refusal_of(keyless, **late)
-    ]  # fmt: skip
-
-    assert (stored(keyed, compact=True), stored(keyless)) == (keyed, keyless)
-    assert [(refusal.code, refusal.record_errors) for refusal in refusals] == [
-        (ErrorCode.INVALID_RECORD, ()),
-        (ErrorCode.INVALID_TIMESTAMP, ()),
-        (ErrorCode.INVALID_TIMESTAMP, ()),
-    ]
-
-
 @pytest.mark.rules("PD-17", "PD-18", "PD-19")
 def test_timestamps_out_of_range() -> None:
     """Too early or too late by the topic's bounds is 32, and wins over missing keys; -1 is always allowed."""
     bounds = {"timestamp_before_max_ms": 100, "timestamp_after_max_ms": 50}
     now_ms = NOW.wall_ms
-    fine = batch(now_ms - 100, now_ms + 50, -1)
-    assert stored(fine, **bounds) == fine
+    for fine in (batch(now_ms - 100, now_ms + 50), batch(-1, -1)):
+        assert stored(fine, **bounds) == fine
     times = (now_ms - 101, now_ms, now_ms + 51, -1, -2)
     refusal = refusal_of(batch(*times), **bounds)
     assert refusal.code == ErrorCode.INVALID_TIMESTAMP
@@ -244,6 +231,8 @@ def test_timestamps_out_of_range() -> None:
     refusal = refusal_of(build_batch(keyless), compact=True, **bounds)
     assert refusal.code == ErrorCode.INVALID_TIMESTAMP
     assert [index for index, _ in refusal.record_errors] == [0, 1, 2]
+    for few in ((-1, now_ms - 101), (-1, now_ms + 51), (-2, -1), (-2,)):
+        assert refusal_of(batch(*few), **bounds).code == ErrorCode.INVALID_TIMESTAMP
     assert stored(batch(*times), log_append_time=True, **bounds)
 
 

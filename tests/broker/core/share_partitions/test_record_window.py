@@ -7,7 +7,7 @@ from fakebroker.broker.core.share_partitions.record_window import INT32_MAX, Rec
 from fakebroker.broker.core.share_partitions.states import RecordEvent, RecordState
 from fakebroker.broker.core.share_state.states import StateBatch
 
-AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVED = RecordState
+AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVING, ARCHIVED = RecordState
 
 
 def window_of(*batches: tuple[int, int, RecordState], start: int = 0) -> RecordWindow:

@@ -4,7 +4,7 @@ import pytest
 
 from fakebroker.broker.core.share_partitions.states import DONE, TRANSITIONS, RecordEvent, RecordState, state_after
 
-AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVED = RecordState
+AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVING, ARCHIVED = RecordState
 
 
 @pytest.mark.rules("SGK-1", "SGK-2", "SGK-3", "SGK-4", "SGP-6")
@@ -29,6 +29,12 @@ def test_nothing_becomes_of_a_finished_record() -> None:
     assert not [pair for pair in TRANSITIONS if pair[0] in DONE]
 
 
+def test_nothing_becomes_of_a_record_that_is_being_archived() -> None:
+    """Kafka takes it from there by itself; the group waits for that."""
+    assert not [pair for pair in TRANSITIONS if ARCHIVING in (pair[0], *TRANSITIONS[pair])]
+    assert ARCHIVING not in DONE
+
+
 def test_only_available_records_are_acquired() -> None:
     """Acquiring leads to Acquired, and from nowhere else but Available."""
     assert [state for state, event in TRANSITIONS if event is RecordEvent.ACQUIRED] == [AVAILABLE]
@@ -37,5 +43,5 @@ def test_only_available_records_are_acquired() -> None:
 
 
 def test_the_stored_numbers() -> None:
-    """They are Kafka's; 3 is not used."""
-    assert [state.value for state in RecordState] == [0, 1, 2, 4]
+    """They are Kafka's."""
+    assert [state.value for state in RecordState] == [0, 1, 2, 3, 4]
