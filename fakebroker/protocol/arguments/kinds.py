@@ -306,6 +306,12 @@ class Anything(Kind):
         is_scalar = not isinstance(value, Mapping | list | tuple | set)
         return is_scalar and (form.is_python or _is_scalar(value)) if self._of_scalars else True
 
+    def wrong(self, value: object, form: Form) -> WrongValue:
+        """The problem of a list or mapping, which is not repeated: a setting may be secret."""
+        if isinstance(value, int):  # it is too large
+            return super().wrong(value, form)
+        return WrongValue(value, f"should be {self.about}, not a {'mapping' if isinstance(value, Mapping) else 'list'}")
+
     def schema(self, form: Form = JSON) -> Schema:  # noqa: ARG002
         if not self._of_scalars:
             return {}

@@ -234,7 +234,7 @@ FILE_KEYS: Mapping[str, Key] = {
     "jitter": Key(RANGE_MS, "With --seeds: the range of the pause before each step. [0ms..5ms]"),
     "parameters": Key(None, 'Names and values: "${name}" is replaced by the value in anything below.'),
     "users": Key(
-        TableOf(NAME), "Passwords by user: {alice: secret}; with users every client must log in, with PLAIN or SCRAM."
+        TableOf(SECRET), "Passwords by user: {alice: secret}; with users every client must log in, with PLAIN or SCRAM."
     ),
     "acls": Key(
         ListOf(_ACL),
