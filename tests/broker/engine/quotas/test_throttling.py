@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from fakebroker.broker.core.events import ClientThrottled
+from fakebroker.broker.core.quotas.client_quotas import make_entity
 from fakebroker.broker.engine.faults.spec import FaultSpec
 from fakebroker.broker.engine.journal import Recorded
 from fakebroker.protocol.errors import ErrorCode
@@ -13,6 +14,7 @@ from fakebroker.testing.explanations.failure_story import story
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.engine import Client, SimEngine
 from tests.support.frames import frames, request
+from tests.support.logins import lab_with_sasl, logged_in
 from tests.support.throttled import InVirtualTime, create_topic, delete_topic, fetch, produce, set_quotas
 
 ANYBODY = [("client-id", None)]
@@ -259,6 +261,17 @@ def test_quotas_of_users_hold_for_who_has_logged_in() -> None:
     assert reported == {"alice": 1000, "bob": 0}
     [throttled] = broker.journal.events("client_throttled")
     assert throttled.event.principal == "User:alice"
+
+
+@pytest.mark.rules("QU-10", "SA-1")
+def test_what_comes_before_a_login_is_not_measured() -> None:
+    """However many strangers ask for ApiVersions, a login is not throttled; once logged in, a client is."""
+    lab = lab_with_sasl()
+    lab.cluster.client_quotas.alter(make_entity({"user": None}), {"request_percentage": 0.00001})
+    assert [lab.client().ask("ApiVersions", 1).throttle_time_ms for _ in range(3)] == [0, 0, 0]
+
+    client = logged_in(lab)
+    assert client.ask("ApiVersions", 1).throttle_time_ms == 1000
 
 
 def test_without_quotas_no_route_has_a_stage() -> None:
