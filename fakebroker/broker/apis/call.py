@@ -85,9 +85,9 @@ class RequestQuota(Protocol):
         """More than that a client that fetched nothing for long cannot get without a violation; None: no limit."""
 
     def fetched(self, size_bytes: int) -> int:
-        """A Fetch would be answered with that many bytes. Returns for how many ms the client is throttled.
+        """A Fetch or ShareFetch would be answered with so many bytes. Returns for how many ms the client is throttled.
 
-        If it is throttled, it gets nothing (FT-19).
+        If it is throttled, it gets nothing (FT-19, SGF-20).
         """
 
     def mutated(self, partitions: int) -> None:

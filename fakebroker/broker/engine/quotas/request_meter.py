@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fakebroker.protocol.schema import Message
 
 _PERCENT_PER_US = 100 / 1_000_000
-_SIZE_BYTES = 4  # the length before a response, which Kafka counts with a Fetch
+_SIZE_BYTES = 4  # the length before a response, which Kafka counts with a Fetch or ShareFetch
 
 
 class RequestMeter:
