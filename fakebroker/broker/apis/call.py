@@ -93,6 +93,12 @@ class RequestQuota(Protocol):
     def mutated(self, partitions: int) -> None:
         """Partitions are going to be made or deleted. Raises KafkaError(THROTTLING_QUOTA_EXCEEDED) if they must not."""
 
+    def made(self, partitions: int) -> None:
+        """The broker makes a topic for the client, which has not asked for one itself. It is never throttled for that.
+
+        Raises KafkaError(THROTTLING_QUOTA_EXCEEDED) if the topic must not be made (QU-11).
+        """
+
 
 class Call:
     """One request on its way through a handler.
