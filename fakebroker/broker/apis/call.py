@@ -85,13 +85,19 @@ class RequestQuota(Protocol):
         """More than that a client that fetched nothing for long cannot get without a violation; None: no limit."""
 
     def fetched(self, size_bytes: int) -> int:
-        """A Fetch would be answered with that many bytes. Returns for how many ms the client is throttled.
+        """A Fetch or ShareFetch would be answered with so many bytes. Returns for how many ms the client is throttled.
 
-        If it is throttled, it gets nothing (FT-19).
+        If it is throttled, it gets nothing (FT-19, SGF-20).
         """
 
     def mutated(self, partitions: int) -> None:
         """Partitions are going to be made or deleted. Raises KafkaError(THROTTLING_QUOTA_EXCEEDED) if they must not."""
+
+    def made(self, partitions: int) -> None:
+        """The broker makes a topic for the client, which has not asked for one itself. It is never throttled for that.
+
+        Raises KafkaError(THROTTLING_QUOTA_EXCEEDED) if the topic must not be made (QU-11).
+        """
 
 
 class Call:

@@ -9,7 +9,7 @@ Left out: policies (NT-10), NOT_CONTROLLER of brokers that are none (AD-4). MOCK
 from collections.abc import Generator, Mapping
 from typing import NamedTuple
 
-from fakebroker.broker.apis.call import Call, RequestQuota, Steps
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.topic_config import TopicConfig, check_config
 from fakebroker.broker.core.topic_rules import LARGEST_CHANGE, check_counts, check_total, too_large_change
 from fakebroker.broker.core.topics import Topic
@@ -163,7 +163,7 @@ def _planned(call: Call, asked: CreatableTopic, times: int) -> Topic | ErrorCont
             _assignments(asked),
         )
         if call.quota is not None:
-            _count(call.quota, topic)
+            topic.ask(call.quota.mutated)  # also if it is only validated (QU-7)
         return topic
     except KafkaError as error:
         if error.code == ErrorCode.POLICY_VIOLATION:
@@ -186,15 +186,6 @@ def _check_without_defaults(call: Call, asked: CreatableTopic) -> None:
             if count < 1:
                 raise KafkaError(code, f"the {what} has to be 1 or more, not {count}: this release has no default")
         check_counts(asked.num_partitions, asked.replication_factor, len(call.cluster.nodes))
-
-
-def _count(quota: RequestQuota, topic: Topic) -> None:
-    """A topic is planned, if only to be validated (QU-7). Raises KafkaError(THROTTLING_QUOTA_EXCEEDED)."""
-    try:
-        quota.mutated(len(topic.partitions))
-    except KafkaError:
-        topic.end()
-        raise
 
 
 def _config(asked: CreatableTopic) -> dict[str, str]:

@@ -6,7 +6,7 @@ Of a batch that does not fit the beginning is sent, as by Kafka; converted answe
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import cast
+from typing import TypeVar, cast
 
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.apis.leader_hint import name_leader
@@ -28,6 +28,9 @@ from fakebroker.protocol.wire.messages.fetch import (
     PartitionData,
     SnapshotId,
 )
+from fakebroker.protocol.wire.messages.share_fetch import ShareFetchResponse
+
+Answer = TypeVar("Answer", FetchResponse, ShareFetchResponse)
 
 MAX_CONVERTED_BYTES = 4 << 20
 _NOT_DIVERGING, _NO_LEADER, _NO_SNAPSHOT = EpochEndOffset(), LeaderIdAndEpoch(), SnapshotId()  # shared, never changed
@@ -83,6 +86,13 @@ def partition_data(index: int, read: LogReadResult, before_bytes: int = 0) -> Pa
     if read.code and read.code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE:
         data.records = None
     return data
+
+
+def throttle_ms(call: Call, response: Answer) -> Generator[None, None, int]:
+    """For how long the client is throttled if it gets this answer. The session id and times do not change its size."""
+    assert call.quota is not None
+    pieces = yield from type(response).stepwise_encoder(call.version)(response)
+    return call.quota.fetched(sum(map(len, pieces)))
 
 
 def together(batches: Sequence[bytes], before_bytes: int) -> bytes:

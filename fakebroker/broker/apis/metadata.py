@@ -219,13 +219,14 @@ def _by_name(call: Call, name: str, may_create: Callable[[str], bool], is_too_mu
 
 def _auto_create(call: Call, name: str) -> None:
     """Make the topic with the broker's defaults; if that fails, the client keeps getting
-    UNKNOWN_TOPIC_OR_PARTITION (NT-11)."""
-    topics = call.cluster.topics
+    UNKNOWN_TOPIC_OR_PARTITION (NT-11). What it owes to its quota is not said either (QU-11)."""
+    topics, quota = call.cluster.topics, call.quota
+    ask = None if quota is None else quota.made
     try:
         if name in INTERNAL_TOPICS:
-            topics.internal(name)
+            topics.internal(name, ask)
         else:
-            topics.create(name)
+            topics.create(name, ask=ask)
     except KafkaError:
         pass
 

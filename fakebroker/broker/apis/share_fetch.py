@@ -6,7 +6,7 @@ v2: `max_records` as a hard limit (KIP-1206), locks can be renewed (KIP-1222).
 from collections.abc import Generator, Mapping
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.apis.fetch_answer import together
+from fakebroker.broker.apis.fetch_answer import throttle_ms, together
 from fakebroker.broker.apis.leader_hint import name_leader
 from fakebroker.broker.apis.share_requests import (
     PARTITIONS_PER_STEP,
@@ -183,7 +183,11 @@ class _ShareFetchRequest:
 
     def _params(self) -> ShareFetchParams:
         request, session = self._request, self._session
+        quota = self._call.quota
+        quota_bytes = None if quota is None else quota.fetch_bytes
         max_bytes = min(request.max_bytes, self._call.node.settings.get_int("fetch.max.bytes"))
+        if quota_bytes is not None:
+            max_bytes = min(max_bytes, quota_bytes)
         return ShareFetchParams(
             session.group_id,
             session.member_id,
@@ -207,16 +211,43 @@ class _ShareFetchRequest:
             self._call.reply(response)
 
     def _response(self) -> Steps[ShareFetchResponse]:
+        found = yield from self._to_answer()
+        if (yield from self._is_throttled(found)):
+            found = {}
+        elif self._epoch != OPENING_EPOCH:
+            yield from self._note_answered(found)
+        steps = share_fetch_response(self._call, self._session.group_id, found, self._acknowledgements.errors)
+        return (yield from steps)
+
+    def _to_answer(self) -> Generator[None, None, dict[TopicIdPartition, FetchedRecords]]:
+        """What was found, without the partitions that the session says nothing of."""
         found, pace = dict[TopicIdPartition, FetchedRecords](), self._call.pace(PARTITIONS_PER_STEP)
         for key, records in self._found.items():
-            if self._epoch == OPENING_EPOCH or self._session.is_answered(
-                key, has_records=bool(records.acquired), has_error=bool(records.code)
-            ):
+            if self._epoch == OPENING_EPOCH or self._session.is_answered(key, **_has(records)):
                 found[key] = records
             if pace.is_over():
                 yield
-        steps = share_fetch_response(self._call, self._session.group_id, found, self._acknowledgements.errors)
-        return (yield from steps)
+        return found
+
+    def _is_throttled(self, found: Mapping[TopicIdPartition, FetchedRecords]) -> Generator[None, None, bool]:
+        """Whether the client has to wait and gets nothing. What it acquired stays so, as in Kafka (SGF-20)."""
+        if self._call.quota is None:
+            return False
+        response = yield from share_fetch_response(self._call, self._session.group_id, found, {})
+        assert response is not None
+        return (yield from throttle_ms(self._call, response)) > 0
+
+    def _note_answered(self, found: Mapping[TopicIdPartition, FetchedRecords]) -> Generator[None, None, None]:
+        pace = self._call.pace(PARTITIONS_PER_STEP)
+        for key, records in found.items():
+            self._session.answered(key, **_has(records))
+            if pace.is_over():
+                yield
+
+
+def _has(records: FetchedRecords) -> dict[str, bool]:
+    """What the session asks about a partition."""
+    return {"has_records": bool(records.acquired), "has_error": bool(records.code)}
 
 
 _NOTHING = FetchedRecords(ErrorCode.NONE)

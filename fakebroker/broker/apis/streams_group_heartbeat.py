@@ -244,8 +244,9 @@ def _with_detail(answer: HeartbeatAnswer, more: str) -> HeartbeatAnswer:
 
 def _create(call: Call, topic: InternalTopic) -> str | None:
     """Create one topic; returns why that is impossible, None if it exists now."""
+    ask, factor = None if call.quota is None else call.quota.made, topic.replication_factor or None
     try:
-        call.cluster.topics.create(topic.name, topic.partitions, topic.replication_factor or None, topic.configs)
+        call.cluster.topics.create(topic.name, topic.partitions, factor, topic.configs, ask=ask)
     except KafkaError as error:
         return f"{topic.name} ({error.message})"
     return None

@@ -18,6 +18,8 @@ CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
 SHARE_GROUP_STATE = "__share_group_state"
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE})
+AskForPartitions = Callable[[int], None]
+"""Whether so many partitions may be made: raises KafkaError if not."""
 _NONE = ErrorCode.NONE  # each read and write asks for it: read from the class it costs as much as a call
 METADATA_TOPIC = "__cluster_metadata"  # the controller's own log; clients can neither make nor read it (NT-3)
 
@@ -243,6 +245,14 @@ class Topic:
         self.partitions += [Partition(self, first + i, nodes) for i, nodes in enumerate(replicas)]
         self.cluster.metadata_changed(self)
 
+    def ask(self, ask: AskForPartitions) -> None:
+        """A topic that is planned asks whether it may have its partitions, and ends if `ask` raises KafkaError."""
+        try:
+            ask(len(self.partitions))
+        except KafkaError:
+            self.end()
+            raise
+
     def end(self) -> None:
         """It is deleted, or will never exist. Topic, partitions and logs know each other: without this the memory of
         the records would wait for the cycle collector.
@@ -314,9 +324,14 @@ class Topics:
         replication_factor: int | None = None,
         config: Mapping[str, str] | None = None,
         assignments: Sequence[Sequence[int]] | None = None,
+        ask: AskForPartitions | None = None,
     ) -> Topic:
-        """Make a topic; None for a count means the broker's default. Raises KafkaError as NT-3 orders the checks."""
+        """Make a topic; None for a count means the broker's default. Raises KafkaError as NT-3 orders the checks, and
+        as `ask` does, which comes last.
+        """
         topic = self.plan(name, partitions, replication_factor, config, assignments)
+        if ask is not None:
+            topic.ask(ask)
         self.add(topic)
         return topic
 
@@ -396,17 +411,18 @@ class Topics:
         """A topic is deleted while a coordinator loads a partition: it will forget the topic when it has."""
         self.unforgotten.setdefault(partition, []).append(topic)
 
-    def internal(self, name: str) -> Topic:
+    def internal(self, name: str, ask: AskForPartitions | None = None) -> Topic:
         """An internal topic, made when it is first needed (FC-5).
 
         MOCK: with fewer brokers than its replication factor it gets as many replicas as there are brokers; Kafka
-        would not make it. Raises KafkaError(COORDINATOR_NOT_AVAILABLE) if its settings allow none.
+        would not make it. Raises KafkaError(COORDINATOR_NOT_AVAILABLE) if its settings, or `ask`, allow none.
         """
         topic = self._by_name.get(name)
         if topic is None:
             partitions, replication_factor, config = _internal_shape(self._cluster, name)
             try:
-                topic = self.create(name, partitions, min(replication_factor, len(self._cluster.nodes)), config)
+                replicas = min(replication_factor, len(self._cluster.nodes))
+                topic = self.create(name, partitions, replicas, config, ask=ask)
             except KafkaError as error:
                 raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name}: {error.message}") from None
         return topic

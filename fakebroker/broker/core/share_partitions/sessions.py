@@ -51,14 +51,16 @@ class ShareSession:
         return partitions[first:] + partitions[:first]
 
     def is_answered(self, partition: TopicIdPartition, *, has_records: bool, has_error: bool) -> bool:
-        """Whether a partition of the session is in the answer, which is sent now (SGF-15)."""
+        """Whether a partition of the session is in an answer that would be sent now (SGF-15)."""
+        return has_records or has_error or self.partitions.get(partition, False)
+
+    def answered(self, partition: TopicIdPartition, *, has_records: bool, has_error: bool) -> None:
+        """The answer that has the partition is sent."""
         if partition not in self.partitions:
-            return has_records or has_error
-        must = self.partitions[partition]
+            return
         if has_records:
             self.partitions.pop(partition)  # those that had something come last
         self.partitions[partition] = has_error
-        return must or has_records or has_error
 
 
 class ShareSessions:

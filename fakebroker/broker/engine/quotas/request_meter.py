@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from fakebroker.protocol.schema import Message
 
 _PERCENT_PER_US = 100 / 1_000_000
-_SIZE_BYTES = 4  # the length before a response, which Kafka counts with a Fetch
+_EXCEEDED = "The throttling quota has been exceeded."
+_SIZE_BYTES = 4  # the length before a response, which Kafka counts with a Fetch or ShareFetch
 
 
 class RequestMeter:
     """The meter of one request; to its handler the `RequestQuota` (broker/apis/call.py)."""
 
-    def __init__(self, meters: Meters, request_time_us: int, exchange: "Exchange") -> None:
+    def __init__(self, meters: Meters, controller: Meters, request_time_us: int, exchange: "Exchange") -> None:
+        """`controller` are the controller's meters; `meters` those of who answers the request."""
         self._meters = meters
+        self._controller = controller
         self._percent = request_time_us * _PERCENT_PER_US
         self._exchange = exchange
         self._client = (exchange.principal.name, exchange.call.client_id or "")
@@ -57,11 +60,18 @@ class RequestMeter:
         """See RequestQuota."""
         is_strict = self._exchange.call.version >= first_strict(self._exchange.route.api_key)
         user, client_id = self._client
-        may, violation = self._meters.mutation(user, client_id, partitions, self._now_ms, is_strict=is_strict)
+        may, violation = self._controller.mutation(user, client_id, partitions, self._now_ms, is_strict=is_strict)
         if violation is not None:
             self._violation = violation  # the last one counts
         if not may:
-            raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "The throttling quota has been exceeded.")
+            raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, _EXCEEDED)
+
+    def made(self, partitions: int) -> None:
+        """See RequestQuota. Brokers forward a CreateTopics of the newest version, in the client's name."""
+        user, client_id = self._client
+        may, _ = self._controller.mutation(user, client_id, partitions, self._now_ms, is_strict=True)
+        if not may:
+            raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, _EXCEEDED)
 
     # The answer
 

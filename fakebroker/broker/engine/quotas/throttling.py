@@ -31,7 +31,6 @@ from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.fetch import FetchRequest
 
 if TYPE_CHECKING:
-    from fakebroker.broker.core.node import Node
     from fakebroker.broker.engine.connection import Connection
     from fakebroker.broker.engine.dispatch import Dispatcher, Route
     from fakebroker.broker.engine.engine import Engine
@@ -66,9 +65,12 @@ EXEMPT = frozenset({ApiKey.WRITE_TXN_MARKERS})  # between brokers
 _KEYS_OF_APIS: dict[int, str] = {
     ApiKey.PRODUCE: PRODUCER_BYTE_RATE,
     ApiKey.FETCH: CONSUMER_BYTE_RATE,
+    ApiKey.SHARE_FETCH: CONSUMER_BYTE_RATE,
     ApiKey.CREATE_TOPICS: CONTROLLER_MUTATION_RATE,
     ApiKey.DELETE_TOPICS: CONTROLLER_MUTATION_RATE,
     ApiKey.CREATE_PARTITIONS: CONTROLLER_MUTATION_RATE,
+    ApiKey.METADATA: CONTROLLER_MUTATION_RATE,  # which makes topics, as the next
+    ApiKey.STREAMS_GROUP_HEARTBEAT: CONTROLLER_MUTATION_RATE,
 }
 _CONTROLLER = -1
 MAX_CHARACTERS = 300  # of a name in the journal
@@ -106,7 +108,9 @@ class Throttling:
         route, call = exchange.route, exchange.call
         if isinstance(request, FetchRequest) and is_of_broker(request):
             return (yield Handle(request))
-        call.quota = meter = RequestMeter(self._meters_for(route.api_key, call.node), self.request_time_us, exchange)
+        controller = self._meters_of(_CONTROLLER, 0)
+        meters = controller if route.api_key in FORWARDED else self._meters_of(call.node.id, call.node.incarnation)
+        call.quota = meter = RequestMeter(meters, controller, self.request_time_us, exchange)
         try:
             response = yield Handle(request)
         except KafkaError as error:
@@ -117,12 +121,6 @@ class Throttling:
         self._note_request(violation, exchange)
         exchange.mute_ms = violation.throttle_ms
         return with_throttle_time(response, violation.throttle_ms)
-
-    def _meters_for(self, api_key: int, node: "Node") -> Meters:
-        """The meters that a request to a broker counts with: its own, or those of the controller."""
-        if api_key in FORWARDED:
-            return self._meters_of(_CONTROLLER, 0)
-        return self._meters_of(node.id, node.incarnation)
 
     def _meters_of(self, node_id: int, incarnation: int) -> Meters:
         of_process, meters = self._meters.get(node_id, (-1, None))

@@ -113,8 +113,10 @@ class Authentication:
         handler = self._handler(exchange)
         if handler is not None:
             return (yield Handle(request, handler))
-        response = yield Handle(request)
-        if self.state is BEFORE and not getattr(response, "error_code", ErrorCode.NONE):
+        if self.state is DONE:
+            return (yield Handle(request))
+        response = yield Handle(request, exchange.route.handle)  # an ApiVersions: no quota is asked (QU-10)
+        if not getattr(response, "error_code", ErrorCode.NONE):
             self.state = ASKED  # an ApiVersions that is refused does not count (SA-6)
         return response
 

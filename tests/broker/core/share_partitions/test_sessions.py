@@ -20,7 +20,7 @@ def test_each_request_begins_with_another_partition(session: ShareSession) -> No
     assert session.served(0) == [A, B, C]
     assert session.served(1) == [B, C, A]
     assert session.served(5) == [C, A, B]
-    session.is_answered(A, has_records=True, has_error=False)
+    session.answered(A, has_records=True, has_error=False)
     assert session.served(0) == [B, C, A]
     assert ShareSession("g", "m", 1, []).served(7) == []
 
@@ -33,7 +33,10 @@ def test_what_has_to_be_answered(session: ShareSession) -> None:
     assert list(session.partitions) == [A, C, added]
 
     def is_answered(partition: tuple[bytes, int], *, records: bool = False, error: bool = False) -> bool:
-        return session.is_answered(partition, has_records=records, has_error=error)
+        found = session.is_answered(partition, has_records=records, has_error=error)
+        if found:
+            session.answered(partition, has_records=records, has_error=error)
+        return found
 
     assert [is_answered(added), is_answered(added)] == [True, False]
     assert [is_answered(A), is_answered(A, records=True), is_answered(A)] == [False, True, False]

@@ -5,16 +5,22 @@ from typing import Any
 import pytest
 
 from fakebroker.broker.core.events import ClientThrottled
+from fakebroker.broker.core.quotas.client_quotas import make_entity
+from fakebroker.broker.core.topics import CONSUMER_OFFSETS
 from fakebroker.broker.engine.faults.spec import FaultSpec
 from fakebroker.broker.engine.journal import Recorded
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.messages.fetch import FetchTopic
+from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
+from fakebroker.protocol.wire.messages.streams_group_heartbeat import Subtopology, TopicInfo, Topology
 from fakebroker.testing.explanations.failure_story import story
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.engine import Client, SimEngine
 from tests.support.frames import frames, request
+from tests.support.logins import lab_with_sasl, logged_in
 from tests.support.throttled import InVirtualTime, create_topic, delete_topic, fetch, produce, set_quotas
 
+MISSING_INTERNAL_TOPICS = 3
 ANYBODY = [("client-id", None)]
 
 
@@ -216,6 +222,72 @@ def test_mutations_of_topics_are_refused_or_throttled() -> None:
     assert lab.engine.cluster.topics.get("b") is None
 
 
+def owing_lab() -> Lab:
+    """The client "m" owes 4 tokens, which come back one a second; the first request of a client makes 2 partitions."""
+    lab = Lab(**{"num.partitions": 2, "group.streams.initial.rebalance.delay.ms": 0})
+    set_quotas(lab.asker, [("client-id", "m")], controller_mutation_rate=1)
+    create_topic(lab.asker, "a", 15, client_id="m")
+    return lab
+
+
+def metadata(lab: Lab, *names: str, client_id: str = "m") -> Any:
+    """A Metadata that allows auto-creation; nobody is throttled for it."""
+    topics = [MetadataRequestTopic(name=name) for name in names]
+    answer = lab.asker.ask(client_id, "Metadata", 12, topics=topics, allow_auto_topic_creation=True)
+    assert answer.throttle_time_ms == 0
+    return answer
+
+
+@pytest.mark.rules("QU-11", "NT-11")
+def test_metadata_makes_no_topic_while_the_client_owes_tokens() -> None:
+    """It answers as ever; for another client, and when the tokens are back, it makes one, which takes tokens."""
+    lab, topics = owing_lab(), ("b", "c")
+    assert [each.error_code for each in metadata(lab, *topics).topics] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2
+    assert [lab.engine.cluster.topics.get(name) for name in topics] == [None, None]
+
+    lab.asker.wait(5000)
+    metadata(lab, *topics)
+    assert [name in lab.engine.cluster.topics for name in topics] == [True, False]
+    refused = create_topic(lab.asker, "d", 1, client_id="m")
+    assert (refused.topics[0].error_code, refused.throttle_time_ms) == (ErrorCode.THROTTLING_QUOTA_EXCEEDED, 1000)
+    metadata(lab, "c", client_id="other")
+    assert "c" in lab.engine.cluster.topics
+
+
+@pytest.mark.rules("QU-11", "STT-5")
+def test_a_heartbeat_makes_no_internal_topic_while_the_client_owes_tokens() -> None:
+    """Its status says why, and nobody is throttled for it; when the tokens are back, the topic is made."""
+    lab, names = owing_lab(), [TopicInfo(name="log")]
+    part = Subtopology(subtopology_id="0", source_topics=["t"], state_changelog_topics=names)
+    said: dict[str, Any] = {"topology": Topology(epoch=1, subtopologies=[part]), "rebalance_timeout_ms": 5000}
+    said |= {"active_tasks": [], "standby_tasks": [], "warmup_tasks": [], "process_id": "p"}
+
+    def beat(epoch: int, **fields: Any) -> Any:
+        fields |= {"group_id": "g", "member_id": "m", "member_epoch": epoch}
+        answer = lab.asker.ask("m", "StreamsGroupHeartbeat", 0, **fields)
+        assert (answer.error_code, answer.throttle_time_ms) == (0, 0)
+        return answer
+
+    joined = beat(0, **said)
+    assert [each.status_code for each in joined.status] == [MISSING_INTERNAL_TOPICS]
+    assert "log (The throttling quota has been exceeded.)" in joined.status[0].status_detail
+    assert "log" not in lab.engine.cluster.topics
+    lab.asker.wait(4000)
+    beat(joined.member_epoch)
+    assert "log" in lab.engine.cluster.topics
+
+
+@pytest.mark.rules("QU-11")
+def test_topics_of_coordinators_are_made_by_the_broker_itself() -> None:
+    """FindCoordinator makes what it needs whatever its client owes; a Metadata of the same topic does not."""
+    lab = owing_lab()
+    metadata(lab, CONSUMER_OFFSETS)
+    assert CONSUMER_OFFSETS not in lab.engine.cluster.topics
+
+    lab.asker.ask("m", "FindCoordinator", 3, key="g", key_type=0)
+    assert CONSUMER_OFFSETS in lab.engine.cluster.topics
+
+
 @pytest.mark.rules("QU-12")
 def test_addresses_that_connect_too_often_are_not_let_in() -> None:
     """The connection is there, nothing on it is read, and it is closed after the throttle time."""
@@ -259,6 +331,17 @@ def test_quotas_of_users_hold_for_who_has_logged_in() -> None:
     assert reported == {"alice": 1000, "bob": 0}
     [throttled] = broker.journal.events("client_throttled")
     assert throttled.event.principal == "User:alice"
+
+
+@pytest.mark.rules("QU-10", "SA-1")
+def test_what_comes_before_a_login_is_not_measured() -> None:
+    """However many strangers ask for ApiVersions, a login is not throttled; once logged in, a client is."""
+    lab = lab_with_sasl()
+    lab.cluster.client_quotas.alter(make_entity({"user": None}), {"request_percentage": 0.00001})
+    assert [lab.client().ask("ApiVersions", 1).throttle_time_ms for _ in range(3)] == [0, 0, 0]
+
+    client = logged_in(lab)
+    assert client.ask("ApiVersions", 1).throttle_time_ms == 1000
 
 
 def test_without_quotas_no_route_has_a_stage() -> None:
