@@ -105,7 +105,12 @@ class KeySets:
         if keys.is_fetching:
             return
         keys.is_fetching = True
-        self._engine.fetch(keys.url, lambda fetched: self._take(keys, fetched))
+        try:
+            self._engine.fetch(keys.url, lambda fetched: self._take(keys, fetched))
+        except Exception as error:
+            if not keys.is_fetching:  # it came at once, and broke what reads it
+                raise
+            self._take(keys, OSError(f"the fetch could not begin: {error}"))
 
     def _take(self, keys: FetchedKeys, fetched: Fetched) -> None:
         """What came from the URL. Keys that are there stay if nothing good came."""

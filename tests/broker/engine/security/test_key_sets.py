@@ -320,6 +320,41 @@ def test_what_breaks_on_keys_leaves_no_login_waiting(
     assert is_accepted(lab, authority.token("alice"))
 
 
+def test_a_fetch_that_cannot_begin_is_one_that_failed(
+    lab: SimEngine, authority: TokenAuthority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There may be no thread for it: that login is refused, the journal says why, and the next one tries again."""
+
+    def cannot_begin(_url: str, _then: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lab.engine, "fetch", cannot_begin)
+        assert not is_accepted(lab, authority.token("alice"))
+    (login,) = lab.engine.journal.events(ClientLogin)
+    assert "the fetch could not begin: can't start new thread" in login.event.reason
+    assert lab.engine.errors == []
+    assert is_accepted(lab, authority.token("alice"))
+
+
+def test_what_comes_at_once_and_breaks_what_reads_it_is_read_once(
+    lab: SimEngine, authority: TokenAuthority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a bug of ours, and no fetch that could not begin."""
+    reads = list[bytes]()
+
+    def breaks(data: bytes) -> None:
+        reads.append(data)
+        raise NotImplementedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(KeySet, "parse", breaks)
+        with pytest.raises(NotImplementedError):
+            lab.engine.key_sets.when_fetched(URL, REFRESH_MS, lambda _now: None)
+    assert len(reads) == 1
+    assert is_accepted(lab, authority.token("alice"))
+
+
 def test_what_strangers_make_up_is_not_remembered_for_ever(lab: SimEngine, authority: TokenAuthority) -> None:
     """A token may name any key; so many of them are known as unknown."""
     assert is_accepted(lab, authority.token("alice"))
