@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from typing import Any, Self
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -41,7 +41,7 @@ def read(url: str) -> bytes | Exception:
         found = OSError(str(error))
     except (OSError, ValueError) as error:
         found = OSError(str(error))
-    except HTTPException as error:
+    except Exception as error:  # of http.client, or there was no thread for the deadline: somebody waits for an answer
         found = OSError(repr(error))
     return TimeoutError(f"{url} was not read within {LONGEST_S:g} s") if deadline.is_over else found
 

@@ -28,6 +28,19 @@ def test_what_cannot_be_read_is_reported(url: str) -> None:
     assert isinstance(read(url), OSError | ValueError)
 
 
+def test_what_nobody_thought_of_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be no thread for the deadline: who waits for the document hears of it all the same."""
+
+    def cannot_start(_self: threading.Timer) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Timer, "start", cannot_start)
+    found = read("file:///no/such/file")
+
+    assert isinstance(found, OSError)
+    assert "can't start new thread" in str(found)
+
+
 def test_what_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker reads no more than a megabyte."""
     monkeypatch.setattr(fetching, "MAX_BYTES", 10)

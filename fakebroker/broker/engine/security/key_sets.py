@@ -8,6 +8,7 @@ the fetch in place of the start, so that the test's authority may be started aft
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fakebroker.broker.core.security.bearer_tokens import InvalidToken
 from fakebroker.broker.core.security.signed_tokens import KeySet, TokenRules, UnknownKey, signed_login
 from fakebroker.protocol.instant import Instant
 
@@ -27,6 +28,7 @@ MAX_MISSED = 100  # unknown keys that are remembered
 RETRY_MS = (
     10_000  # after a fetch that failed, where old keys are there: logins do not all wait for a server that is gone
 )
+LATE_MS = 10_000  # that keys are good for longer than that, for who found them good when the login began
 
 
 class FetchedKeys:
@@ -56,9 +58,7 @@ class KeySets:
         Returns what takes `then` back, for a client that leaves meanwhile.
         """
         keys = self._by_url.setdefault(url, FetchedKeys(url))
-        is_fresh = keys.fetched_ms is not None and self._now_ms - keys.fetched_ms < refresh_ms
-        has_just_failed = keys.failed_ms is not None and self._now_ms - keys.failed_ms < RETRY_MS
-        if is_fresh or (keys.fetched_ms is not None and has_just_failed):
+        if keys.fetched_ms is not None and not self._is_due(keys, keys.fetched_ms + refresh_ms):
             then(self._engine.now)
             return _nothing
         waiting = keys.waiting
@@ -70,14 +70,19 @@ class KeySets:
 
         return forget
 
-    def login(self, url: str, token: str, rules: TokenRules, wall_ms: int) -> "Login":
-        """Whom a token is for. Raises InvalidToken; one with an unknown key has the keys fetched anew after that."""
+    def login(self, url: str, refresh_ms: int, token: str, rules: TokenRules, wall_ms: int) -> "Login":
+        """Whom a token is for. Raises InvalidToken; one with an unknown key has the keys fetched anew after that.
+
+        So has one that comes long after its login began, when the keys are old: one of them may be retired.
+        """
         keys = self._by_url.get(url)
         if keys is None or keys.fetched_ms is None:
-            from fakebroker.broker.core.security.bearer_tokens import InvalidToken
-
             failure = "they were not fetched before the login" if keys is None else keys.failure
             raise InvalidToken(f"no keys could be fetched from {url}: {failure}")
+        if self._is_due(keys, keys.fetched_ms + refresh_ms, LATE_MS):
+            self._fetch(keys)
+            if self._is_due(keys, keys.fetched_ms + refresh_ms, LATE_MS):
+                raise InvalidToken(f"the login took so long that the keys from {url} have to be fetched again first")
         try:
             return signed_login(token, keys.keys, rules, wall_ms)
         except UnknownKey as unknown:
@@ -91,11 +96,21 @@ class KeySets:
     def _now_ms(self) -> int:
         return self._engine.now.mono_ms
 
+    def _is_due(self, keys: FetchedKeys, old_ms: int, late_ms: int = 0) -> bool:
+        """Whether keys that are there, and old at `old_ms`, are to be fetched anew, unless that has just failed."""
+        has_failed = keys.failed_ms is not None and self._now_ms - keys.failed_ms < RETRY_MS + late_ms
+        return self._now_ms - old_ms >= late_ms and not has_failed
+
     def _fetch(self, keys: FetchedKeys) -> None:
         if keys.is_fetching:
             return
         keys.is_fetching = True
-        self._engine.fetch(keys.url, lambda fetched: self._take(keys, fetched))
+        try:
+            self._engine.fetch(keys.url, lambda fetched: self._take(keys, fetched))
+        except Exception as error:
+            if not keys.is_fetching:  # it came at once, and broke what reads it
+                raise
+            self._take(keys, OSError(f"the fetch could not begin: {error}"))
 
     def _take(self, keys: FetchedKeys, fetched: Fetched) -> None:
         """What came from the URL. Keys that are there stay if nothing good came."""

@@ -106,7 +106,7 @@ class Logins:
         """Whom a token of OAUTHBEARER is for. Raises InvalidToken."""
         wall_ms = self._engine.now.wall_ms
         if url := self._text(_JWKS):
-            return self._engine.key_sets.login(url, token, self._token_rules(), wall_ms)
+            return self._engine.key_sets.login(url, self.refresh_ms(), token, self._token_rules(), wall_ms)
         from fakebroker.broker.core.security.bearer_tokens import unsecured_login
 
         return unsecured_login(token, wall_ms)

@@ -11,11 +11,11 @@ import pytest
 from fakebroker.broker.core.events import ClientLogin
 from fakebroker.broker.core.security.bearer_tokens import InvalidToken
 from fakebroker.broker.core.security.signed_tokens import KeySet, TokenRules
-from fakebroker.broker.engine.security.key_sets import MAX_MISSED, RETRY_MS, KeySets
+from fakebroker.broker.engine.security.key_sets import LATE_MS, MAX_MISSED, RETRY_MS, KeySets
 from fakebroker.protocol.instant import Instant
 from fakebroker.testing.tokens import TokenAuthority
 from tests.support.engine import Client, SimEngine
-from tests.support.frames import request
+from tests.support.frames import framed, request
 from tests.support.logins import lab_with_sasl
 
 URL = "https://authority.test/jwks"
@@ -207,6 +207,62 @@ def test_keys_are_fetched_again_when_they_are_old(lab: SimEngine, authority: Tok
     assert not is_accepted(lab, old)
 
 
+def shown_after_handshake(client: Client, version: int, token: str) -> bool:
+    """Whether a token logs in a client whose handshake is over."""
+    message = f"n,,\x01auth=Bearer {token}\x01\x01".encode()
+    if version:
+        return bool(client.ask("SaslAuthenticate", 2, auth_bytes=message).auth_bytes == b"")
+    client.socket.send(framed(message))
+    return client.socket.take() == framed(b"")
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("is_at_once", [True, False])
+def test_a_login_that_pauses_is_checked_with_new_keys(
+    lab: SimEngine, authority: TokenAuthority, version: int, is_at_once: bool
+) -> None:
+    """A token of a retired key lets nobody in, however long ago the handshake was; a good one does."""
+    retired, token = authority.key_id, authority.token("alice", lifetime_s=100_000)
+    late, honest, next_one = (lab.client() for _ in range(3))
+    for client in (late, honest):
+        assert client.ask("SaslHandshake", version, mechanism="OAUTHBEARER").error_code == 0
+    authority.rotate()
+    authority.drop(retired)
+    lab.network.advance(REFRESH_MS + LATE_MS)
+    fetches_of(lab).is_at_once = is_at_once
+
+    assert not shown_after_handshake(late, version, token)
+    renewed = authority.token("alice")
+    assert shown_after_handshake(honest, version, renewed) == is_at_once
+    if not is_at_once:
+        fetches_of(lab).answer()
+    assert next_one.ask("SaslHandshake", version, mechanism="OAUTHBEARER").error_code == 0
+    assert shown_after_handshake(next_one, version, renewed)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_keys_that_grow_old_during_a_login_are_good_for_it(
+    lab: SimEngine, authority: TokenAuthority, version: int
+) -> None:
+    """Nobody who goes on without a pause is refused: neither then, nor when a new fetch has failed."""
+    token = authority.token("alice", lifetime_s=100_000)
+    assert is_accepted(lab, token)
+    lab.network.advance(REFRESH_MS - 1)
+    client = lab.client()
+    assert client.ask("SaslHandshake", version, mechanism="OAUTHBEARER").error_code == 0
+    lab.network.advance(LATE_MS)
+    assert shown_after_handshake(client, version, token)
+
+    fetches_of(lab).is_at_once = False
+    client = lab.client()
+    client.ask("SaslHandshake", version, mechanism="OAUTHBEARER")
+    fetches_of(lab).answer(OSError("no route to host"))
+    lab.network.flush()
+    assert client.answer("SaslHandshake", version).error_code == 0
+    lab.network.advance(RETRY_MS + LATE_MS - 1)
+    assert shown_after_handshake(client, version, token)
+
+
 def test_without_keys_nobody_gets_in_and_the_journal_says_why(lab: SimEngine, authority: TokenAuthority) -> None:
     """The next login tries again; keys that are there outlive a fetch that failed."""
     fetches_of(lab).is_at_once = False
@@ -264,6 +320,41 @@ def test_what_breaks_on_keys_leaves_no_login_waiting(
     assert is_accepted(lab, authority.token("alice"))
 
 
+def test_a_fetch_that_cannot_begin_is_one_that_failed(
+    lab: SimEngine, authority: TokenAuthority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There may be no thread for it: that login is refused, the journal says why, and the next one tries again."""
+
+    def cannot_begin(_url: str, _then: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lab.engine, "fetch", cannot_begin)
+        assert not is_accepted(lab, authority.token("alice"))
+    (login,) = lab.engine.journal.events(ClientLogin)
+    assert "the fetch could not begin: can't start new thread" in login.event.reason
+    assert lab.engine.errors == []
+    assert is_accepted(lab, authority.token("alice"))
+
+
+def test_what_comes_at_once_and_breaks_what_reads_it_is_read_once(
+    lab: SimEngine, authority: TokenAuthority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a bug of ours, and no fetch that could not begin."""
+    reads = list[bytes]()
+
+    def breaks(data: bytes) -> None:
+        reads.append(data)
+        raise NotImplementedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(KeySet, "parse", breaks)
+        with pytest.raises(NotImplementedError):
+            lab.engine.key_sets.when_fetched(URL, REFRESH_MS, lambda _now: None)
+    assert len(reads) == 1
+    assert is_accepted(lab, authority.token("alice"))
+
+
 def test_what_strangers_make_up_is_not_remembered_for_ever(lab: SimEngine, authority: TokenAuthority) -> None:
     """A token may name any key; so many of them are known as unknown."""
     assert is_accepted(lab, authority.token("alice"))
@@ -278,4 +369,4 @@ def test_keys_that_nobody_asked_for_let_nobody_in(lab: SimEngine, authority: Tok
     """The URL may be set while a login is under way, after the moment at which keys are asked for."""
     rules = TokenRules((), "", "sub", "scope", 0)
     with pytest.raises(InvalidToken, match="not fetched before the login"):
-        KeySets(lab.engine).login("http://nobody", authority.token("alice"), rules, 0)
+        KeySets(lab.engine).login("http://nobody", REFRESH_MS, authority.token("alice"), rules, 0)
