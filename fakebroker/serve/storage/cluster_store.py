@@ -5,18 +5,16 @@ segment is closed, as `flush.messages` and `flush.ms` say, and by a clean stop.
 """
 
 import logging
-import shutil
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from pathlib import Path
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.metadata_parts import MetadataPart
 from fakebroker.broker.core.topics import Partition, Topic
-from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.errors import KafkaError, WireError
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace, finished
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.metadata_records import encode_metadata_record
 from fakebroker.protocol.records.metadata_records_schema import NoOpRecord
 from fakebroker.protocol.schema import Message
@@ -25,12 +23,13 @@ from fakebroker.protocol.storage.names import PartitionFolder
 from fakebroker.serve.storage.data_directory import DataDirectory
 from fakebroker.serve.storage.disk import cause
 from fakebroker.serve.storage.flusher import Flusher
-from fakebroker.serve.storage.log_directory import files_in
 from fakebroker.serve.storage.metadata_changes import MetadataChanges
 from fakebroker.serve.storage.metadata_log import batches_of
 from fakebroker.serve.storage.partition_files import PartitionFiles
+from fakebroker.serve.storage.removals import Removals
 from fakebroker.serve.storage.spare_descriptors import are_used_up
 from fakebroker.serve.storage.stored_log import StoredLog
+from fakebroker.serve.storage.stored_segment import StoredSegment
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 log = logging.getLogger("fakebroker")
-FILES_PER_STEP = 500  # that are removed
 # What it takes to write for one copy of a log, roughly.
 FOLDER_S = 0.001  # a folder that is made, with its files
 SEGMENT_S = 0.001  # a segment that begins, with the indexes of the one before
@@ -67,6 +65,7 @@ class ClusterStore:
     def __init__(self, data: DataDirectory, cluster: "Cluster") -> None:
         self.data = data
         self.failed: dict[int, OSError] = {}  # by node id
+        self._new_failed: list[int] = []  # of them those that `write` has not returned yet: the brokers still run
         self.lost: list[LostReplica] = []  # that the engine does not know of yet
         self.ahead_s = 0.0  # of writing, for all that has happened since the start
         self._left_alone: dict[StoredLog, None] = {}  # with replicas that are offline
@@ -76,9 +75,7 @@ class ClusterStore:
         self._dirty: dict[StoredLog, None] = {}
         self._changed: dict[What, None] = {}  # of the metadata
         self.is_loading = False  # logs that are made are adopted by the start, and are not new
-        self._removed_folders = 0
-        self._gone: deque[tuple[int, Path]] = deque()  # folders that were taken away, with their nodes
-        self._is_removing = False
+        self._removals = Removals(cluster.timers.passes, self._do)
         self._flusher = Flusher()
         self._checkpoint_interval_ms = cluster.settings.get_int("log.flush.offset.checkpoint.interval.ms")
         self._checkpoint_timer = Deadline(self._checkpoint_due, owner=self)
@@ -126,14 +123,19 @@ class ClusterStore:
         stored = self._stored(partition)
         if stored is None or len(stored.log.segments) < 2:  # the move itself makes the folder
             return
+        self._begin_copies(stored, replicas)
+        for copy in [each for each in stored.copies if each.is_partial and each.directory.node_id in replicas]:
+            while stored.has_partial(copy) and self._do(copy.directory.node_id, copy.copy_next):
+                if pace.is_over():
+                    yield
+
+    def _begin_copies(self, stored: StoredLog, replicas: Sequence[int]) -> None:
+        """Begin the copies that are missing; another request may have begun some."""
         present = [copy.directory.node_id for copy in stored.copies]
         for node_id in [each for each in replicas if each in self.data.directories and each not in present]:
             copy = self.new_copy(stored.log, node_id)
             copy.is_partial = True
             stored.copies.append(copy)
-            while copy in stored.copies and self._do(node_id, copy.copy_next):
-                if pace.is_over():
-                    yield
 
     def keep_everything(self) -> None:
         """The directory is empty: all that the cluster has is new."""
@@ -190,15 +192,14 @@ class ClusterStore:
         return bool(self._dirty or self._changed)
 
     def write(self, now: Instant) -> list[int]:
-        """Write what has changed. Returns the brokers whose directories have failed at that, and are logged."""
+        """Write what has changed. Returns the brokers whose directories have failed since the last call (logged)."""
         if self.failed:
             self._retry()
         if self._left_alone:
             self._dirty |= self._left_alone
             self._left_alone = {}
         if not (self._dirty or self._changed or self._flusher.has_done or self._is_checkpoint_due):
-            return []
-        before = list(self.failed)
+            return self._take_failed()
         self._take_flushed()
         if self._is_checkpoint_due:
             self._write_recovery_points(now)
@@ -206,8 +207,12 @@ class ClusterStore:
             self._write_metadata(now)
         if self._dirty:
             self._write_logs(now)
-        self._remove_gone(now)
-        return [node_id for node_id in self.failed if node_id not in before]
+        self._removals.begin(now)
+        return self._take_failed()
+
+    def _take_failed(self) -> list[int]:
+        failed, self._new_failed = self._new_failed, []
+        return failed
 
     def _do(self, node_id: int, action: Callable[..., T], *arguments: object) -> T | None:
         """Do something in a broker's directory, and return its result; None if the directory has failed."""
@@ -221,6 +226,7 @@ class ClusterStore:
 
     def _fail(self, node_id: int, error: OSError) -> None:
         self.failed[node_id] = error
+        self._new_failed.append(node_id)
         if not self.data.is_open:  # a replacement, whose caller has the error
             return
         path = self.data.directories[node_id].path
@@ -228,7 +234,8 @@ class ClusterStore:
 
     def _retry(self) -> None:
         """Use the directories again of brokers that were started again; they are brought up to date."""
-        for node_id in [each for each in self.failed if self._cluster.nodes[each].has_process]:
+        stopped = [each for each in self.failed if each not in self._new_failed]
+        for node_id in [each for each in stopped if self._cluster.nodes[each].has_process]:
             del self.failed[node_id]
             self._do(node_id, self.data.metadata[node_id].write)
             self._dirty.update(dict.fromkeys(self.stored_logs()))
@@ -370,35 +377,8 @@ class ClusterStore:
         for stored in removed:
             stored.end()
             for copy in stored.copies:
-                self._do(copy.directory.node_id, self._remove_copy, copy)
+                self._do(copy.directory.node_id, self._removals.remove_copy, copy)
         return removed
-
-    def _remove_copy(self, copy: PartitionFiles) -> None:
-        copy.release()
-        self._removed_folders += 1
-        gone = copy.directory.take_away(copy.name, f"{self._removed_folders:032x}")
-        if gone is not None:
-            self._gone.append((copy.directory.node_id, gone))
-
-    def _remove_gone(self, now: Instant) -> None:
-        """Remove the folders that were taken away, in steps: a topic may have thousands."""
-        if self._gone and not self._is_removing:
-            self._is_removing = True
-            self._cluster.timers.passes.begin(self._removed_in_steps(), self._removed, now)
-
-    def _removed_in_steps(self) -> Generator[None, None, None]:
-        pace = self._cluster.timers.passes.pace(FILES_PER_STEP)
-        while self._gone:
-            node_id, folder = self._gone[0]  # a stop in between begins with it again
-            for path in self._do(node_id, files_in, folder) or ():
-                self._do(node_id, path.unlink, True)  # it may be missing
-                if pace.is_over():
-                    yield
-            self._do(node_id, shutil.rmtree, folder)
-            self._gone.popleft()
-
-    def _removed(self, _nothing: None, _now: Instant) -> None:
-        self._is_removing = False
 
     def _move_copies(self, partition: Partition, now: Instant) -> None:
         """The replicas of a partition may be others now."""
@@ -414,13 +394,25 @@ class ClusterStore:
         if new:
             stored.stored_until(stored.log.log_start_offset)
             self._dirty[stored] = None
-        if gone:  # the only files of segments that were not read since the start
+        if gone:
             stored.log.materialize_pending()
             for copy in new:
                 self._write_copy(stored, copy, now)
         for copy in gone:
             stored.copies.remove(copy)
-            self._do(copy.directory.node_id, self._remove_copy, copy)
+        if gone:
+            self._keep_readable(stored)
+        for copy in gone:
+            self._do(copy.directory.node_id, self._removals.remove_copy, copy)
+
+    def _keep_readable(self, stored: StoredLog) -> None:
+        """Some copies are to be removed: what was not read since the start is read from others, or now."""
+        unusable = {*self.failed, *self._partition_of(stored.log).offline}
+        usable = [each for each in stored.copies if each.directory.node_id not in unusable]
+        for segment in stored.log.segments.values():
+            if isinstance(segment, StoredSegment) and not any(each.has_file_of(segment) for each in usable):
+                with suppress(KafkaError):  # it is logged
+                    segment.load()
 
     # Checkpoints, and the end
 
@@ -455,7 +447,7 @@ class ClusterStore:
         """Write everything, so that the next start need not check it. The directory stays locked."""
         self.append_metadata([encode_metadata_record(NoOpRecord())], now)
         self.write(now)
-        finished(self._removed_in_steps())
+        self._removals.finish()
         self._flusher.end()
         self._take_flushed()
         logs = self.stored_logs()
@@ -467,3 +459,4 @@ class ClusterStore:
         self._write_checkpoint(names.HIGH_WATERMARKS, {each: each.log.high_watermark for each in logs})
         for node_id, metadata in self.data.metadata.items():
             self._do(node_id, self.data.directories[node_id].write_clean_shutdown, metadata.end_offset)
+        self._new_failed = []  # those that are used again begin anew

@@ -128,6 +128,14 @@ class PartitionFiles:
             return segment.last_offset + 1
         return segment.offsets[count] if count else segment.base_offset
 
+    def has_file_of(self, segment: StoredSegment) -> bool:
+        """Whether a segment needs no other file: it is in memory, or read from the file in this folder from now on."""
+        written = self._written.get(segment.base_offset)
+        if not segment.is_loaded and written is not None and written.segment is segment and written.count == _UNKNOWN:
+            segment.path = written.path
+            return True
+        return segment.is_loaded
+
     def _prepare(self) -> None:
         if not self.is_whole:
             self._make()

@@ -62,6 +62,10 @@ class StoredLog:
             copy.segments_changed()
         self._on_change(self, True)
 
+    def has_partial(self, copy: PartitionFiles) -> bool:
+        """Whether the log is still stored, and this still a copy of a part of it, which the log is about to get."""
+        return self.log.store is self and copy.is_partial and copy in self.copies
+
     def end(self) -> None:
         """The log is stored no more."""
         self.log.waiters.pop(self, None)

@@ -61,6 +61,11 @@ class StoredSegment(Segment):
         self._read_on(Pace(_NO_PAUSE))
         return getattr(self, name)
 
+    def load(self) -> None:
+        """Load all of it at once. Raises as `load_in_steps` does."""
+        if not self.is_loaded:
+            self._read_on(Pace(_NO_PAUSE))
+
     def load_in_steps(self, pace: Pace) -> Generator[None, None, None]:
         """See Segment. Raises KafkaError(KAFKA_STORAGE_ERROR) for a file that cannot be read."""
         while not self.is_loaded:

@@ -16,7 +16,7 @@ from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.checkpoints import decode_offsets, encode_offsets
 from fakebroker.protocol.storage.names import PartitionFolder
-from fakebroker.serve.storage import cluster_store
+from fakebroker.serve.storage import removals
 from fakebroker.serve.storage.stored_log import StoredLog
 from tests.support.cluster import partition
 from tests.support.data_directories import STEPS, Life, Step, kept
@@ -177,7 +177,7 @@ def test_a_reassigned_partition_with_several_segments(
 
 def test_a_large_topic_is_removed_in_steps(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its folders are renamed at once, as in Kafka, and removed in the next turns; a stop waits for that."""
-    monkeypatch.setattr(cluster_store, "FILES_PER_STEP", 2)
+    monkeypatch.setattr(removals, "FILES_PER_STEP", 2)
     life.broker.create_topic("large", partitions=10)
     for index in range(10):
         life.client.produce("large", index, [(b"k", b"v")])

@@ -1,0 +1,66 @@
+"""Removes in steps what a turn has taken away: a topic may have thousands of folders."""
+
+import shutil
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from fakebroker.broker.core.long_passes import LongPasses
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import finished
+from fakebroker.serve.storage.log_directory import files_in
+from fakebroker.serve.storage.partition_files import PartitionFiles
+
+FILES_PER_STEP = 500
+
+
+class Removals:
+    """What is to be removed from the log directories. `do` does something in the directory of a broker."""
+
+    def __init__(self, passes: LongPasses, do: Callable[..., Any]) -> None:
+        self._passes = passes
+        self._do = do
+        self._taken_away = 0
+        self._folders: deque[tuple[int, Path]] = deque()  # with the brokers that they were of
+        self._is_removing = False
+
+    def remove_copy(self, copy: PartitionFiles) -> None:
+        """Take the folder of a copy away; it is removed later. Raises OSError."""
+        copy.release()
+        self._taken_away += 1
+        gone = copy.directory.take_away(copy.name, f"{self._taken_away:032x}")
+        if gone is not None:
+            self._folders.append((copy.directory.node_id, gone))
+
+    def begin(self, now: Instant) -> None:
+        """Begin to remove what was taken away, unless that goes on already."""
+        if self._folders and not self._is_removing:
+            self._is_removing = True
+            self._passes.begin(self._in_steps(), self._done, now)
+
+    def finish(self) -> None:
+        """Remove all of it now, also what is being removed in steps."""
+        finished(self._in_steps())
+
+    def _in_steps(self) -> Generator[None, None, None]:
+        pace = self._passes.pace(FILES_PER_STEP)
+        while self._folders:
+            node_id, folder = self._folders[0]  # `finish` begins with it again, and leaves nothing of it
+            for path in self._do(node_id, files_in, folder) or ():
+                self._do(node_id, path.unlink, True)  # it may be missing
+                if pace.is_over():
+                    yield
+            self._do(node_id, _remove_folder, folder)
+            if self._folders and self._folders[0][1] == folder:
+                self._folders.popleft()
+
+    def _done(self, _nothing: None, _now: Instant) -> None:
+        self._is_removing = False
+
+
+def _remove_folder(folder: Path) -> None:
+    """Remove a folder, if it is still there. Raises OSError."""
+    with suppress(FileNotFoundError):
+        shutil.rmtree(folder)
