@@ -308,7 +308,7 @@ def _rows(tasks: Any) -> tuple[Any, ...]:
 
 def _endpoint(endpoint: Any) -> tuple[Any, ...]:
     partitions = (
-        sorted((each.topic, sorted(each.partitions)) for each in topics)
+        sorted((topic, sorted(partitions)) for topic, partitions in topics)
         for topics in (endpoint.active_partitions, endpoint.standby_partitions)
     )
     return endpoint.user_endpoint.port, *partitions

@@ -7,6 +7,7 @@ MOCK: they are created at once; in Kafka they come to exist a little later.
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
+from typing import cast
 
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.apis.replicated import when_replicated
@@ -353,10 +354,11 @@ def _task_ids(tasks: Iterable[Task]) -> list[wire.TaskIds]:
 def _endpoint(entry: EndpointPartitions) -> wire.EndpointToPartitions:
     return wire.EndpointToPartitions(
         user_endpoint=wire.Endpoint(host=entry.endpoint.host, port=entry.endpoint.port),
-        active_partitions=_topic_partitions(entry.active),
-        standby_partitions=_topic_partitions(entry.standby),
+        active_partitions=_rows(entry.active),
+        standby_partitions=_rows(entry.standby),
     )
 
 
-def _topic_partitions(partitions: TopicPartitions) -> list[wire.TopicPartition]:
-    return [wire.TopicPartition(topic=topic, partitions=list(indexes)) for topic, indexes in partitions]
+def _rows(partitions: TopicPartitions) -> list[tuple[str, list[int]]]:
+    """They are written as they are: there may be 100,000, and most share what they list."""
+    return cast("list[tuple[str, list[int]]]", partitions)

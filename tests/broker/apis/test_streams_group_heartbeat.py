@@ -244,8 +244,8 @@ def test_endpoints(make_call: MakeCall) -> None:
 
     (entry,) = response.partitions_by_user_endpoint
     assert (entry.user_endpoint.host, entry.user_endpoint.port) == ("h", 65_535)
-    assert [(topic.topic, topic.partitions) for topic in entry.active_partitions] == [("t", [0, 1, 2])]
-    assert entry.standby_partitions == []
+    assert [(topic, list(indexes)) for topic, indexes in entry.active_partitions] == [("t", [0, 1, 2])]
+    assert list(entry.standby_partitions) == []
     assert known.partitions_by_user_endpoint is None
 
 

@@ -4,7 +4,7 @@ A member of a streams group joins, tells what it owns and leaves with it; the an
 is a partition of a subtopology. In the request null means unchanged, but for the topology, which travels in the join.
 """
 
-from fakebroker.protocol.schema import Bool, Int8, Int16, Int32, Int64, Message, Str, Struct, UInt16, field
+from fakebroker.protocol.schema import Bool, Int8, Int16, Int32, Int64, Message, Row, Str, Struct, UInt16, field
 
 
 class KeyValue(Struct):
@@ -81,15 +81,15 @@ class Status(Struct):
     status_detail: Str = field("0+")
 
 
-class TopicPartition(Struct):
+class TopicPartition(Row):
     topic: Str = field("0+", entity="topicName")
     partitions: list[Int32] = field("0+", entity="partitionIndex")
 
 
 class EndpointToPartitions(Struct):
     user_endpoint: Endpoint = field("0+")
-    active_partitions: list[TopicPartition] = field("0+")
-    standby_partitions: list[TopicPartition] = field("0+")
+    active_partitions: list[tuple[Str, list[Int32]]] = field("0+", row=TopicPartition)
+    standby_partitions: list[tuple[Str, list[Int32]]] = field("0+", row=TopicPartition)
 
 
 class StreamsGroupHeartbeatResponse(Message, api_key=88, versions="0", flexible="0+"):
