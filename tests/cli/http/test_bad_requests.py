@@ -181,7 +181,11 @@ def test_a_port_that_is_taken() -> None:
         ),
         ("/topics/there/records", {"values": [{"base64": 5}]}, "values[0]['base64']: should be a text, not 5"),
         ("/topics/there/records", {"values": []}, "values: should have at least 1 element"),
-        ("/brokers", {"config": {"a.b": [1]}}, "config['a.b']: should be a text, number, true, false or null, not a list"),
+        (
+            "/brokers",
+            {"config": {"a.b": [1]}},
+            "config['a.b']: should be a text, number, true, false or null, not a list",
+        ),
         (
             "/coordinators/g/load",
             {"for_s": None},
