@@ -6,6 +6,7 @@ Kafka 4 serves v1 on. The documentation is this project's own.
 """
 
 from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.repeated_entries import RepeatedEntries
@@ -14,6 +15,7 @@ from fakebroker.broker.core.config_resources import (
     RESOURCE_TYPES,
     TOPIC_RESOURCE,
     ConfigEntry,
+    plain_name,
     resource,
 )
 from fakebroker.broker.settings import Source
@@ -26,6 +28,9 @@ from fakebroker.protocol.wire.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.node import Node
 
 CONFIGS_PER_STEP = 1_000
 _CHARACTERS_OF_CONFIG = 256  # so many take as long to write as a config
@@ -67,22 +72,41 @@ def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConf
     empty_means_all = call.cluster.behaviours.no_config_keys_mean_all
     for entry in _resources(call, request):
         described, keys = list[ConfigEntry](), _keys(entry, empty_means_all=empty_means_all)
-        result = known.get((entry.resource_type, entry.resource_name, keys))
+        name = plain_name(call.node, entry.resource_type, entry.resource_name)
+        result = known.get((entry.resource_type, name, keys))
         if result is None:
             try:
-                found = resource(call.node, entry.resource_type, entry.resource_name)
-                found.check_name()
-                described = found.describe()
+                described = answer.described(entry.resource_type, name)
                 result = answer.result(entry, described, keys)
             except KafkaError as error:
                 result = _error_result(entry, error)
-            known[entry.resource_type, entry.resource_name, keys] = result
+            known[entry.resource_type, name, keys] = result
         elif repeated.is_over(result):
             yield
-        response.results.append(result)
+        response.results.append(_under_name(result, entry.resource_name))
         if pace.is_over(1 + len(described) + len(keys or ()) + _characters(described) // _CHARACTERS_OF_CONFIG):
             yield
     return response
+
+
+def _described(node: "Node", resource_type: int, name: str) -> list[ConfigEntry]:
+    """All configs of a resource. Raises KafkaError."""
+    found = resource(node, resource_type, name)
+    found.check_name()
+    return found.describe()
+
+
+def _under_name(result: DescribeConfigsResult, name: str) -> DescribeConfigsResult:
+    """The same result for another spelling of a broker's id."""
+    if result.resource_name == name:
+        return result
+    return DescribeConfigsResult(
+        error_code=result.error_code,
+        error_message=result.error_message,
+        resource_type=result.resource_type,
+        resource_name=name,
+        configs=result.configs,
+    )
 
 
 def _characters(configs: Sequence[ConfigEntry]) -> int:
@@ -109,11 +133,21 @@ class _Answer:
     """
 
     def __init__(self, call: Call, request: DescribeConfigsRequest) -> None:
+        self._node = call.node
         self._with_documentation = request.include_documentation
         self._with_synonyms = request.include_synonyms
         self._with_default = call.version == 0
         self._shows_defaults = call.cluster.behaviours.describe_configs_v0_shows_defaults
         self._made: dict[Hashable, DescribeConfigsResourceResult] = {}
+        self._brokers: dict[str, list[ConfigEntry]] = {}
+
+    def described(self, resource_type: int, name: str) -> list[ConfigEntry]:
+        """All configs of a resource; those of a broker, which take the longest, are read once for all its entries."""
+        if resource_type != BROKER_RESOURCE:
+            return _described(self._node, resource_type, name)
+        if name not in self._brokers:
+            self._brokers[name] = _described(self._node, resource_type, name)
+        return self._brokers[name]
 
     def result(
         self, entry: DescribeConfigsResource, described: Sequence[ConfigEntry], keys: Sequence[str] | None

@@ -120,7 +120,10 @@ class TopicResource(ConfigResource):
 
 
 class BrokerResource(ConfigResource):
-    """One broker, or with an empty name the defaults of all (DC-6, IA-10)."""
+    """One broker, or with an empty name the defaults of all (DC-6, IA-10).
+
+    Its id may be spelt in other ways, such as "01": then changes are checked, answered and not made, as on 4.3.1.
+    """
 
     table = BROKER
     checks_changes_first = False
@@ -130,7 +133,8 @@ class BrokerResource(ConfigResource):
         self._is_default = not name
         if name:
             check_broker_id(node, name)
-        self.own = node.settings.dynamic(cluster=self._is_default)
+        self._is_spelt_otherwise = plain_name(node, BROKER_RESOURCE, name) != name
+        self.own = {} if self._is_spelt_otherwise else node.settings.dynamic(cluster=self._is_default)
 
     def check(self, values: Mapping[str, str]) -> None:
         """Names that Kafka does not know are kept, like those of plug-ins, but not very many."""
@@ -146,7 +150,7 @@ class BrokerResource(ConfigResource):
             for name in altered:
                 if name in values:
                     self._node.settings.check_dynamic(name, values[name], self._is_default)
-            if altered:
+            if altered and not self._is_spelt_otherwise:  # there are many spellings, and all values are read for each
                 settings = self._node.settings.with_dynamic(values)
                 self._node.cluster.check_listeners(self._node.id, settings, altered)
         except SettingError as error:
@@ -158,12 +162,15 @@ class BrokerResource(ConfigResource):
                 raise KafkaError(ErrorCode.INVALID_CONFIG, f"{MIN_ISR} can be set for the whole cluster only")
 
     def store(self, values: Mapping[str, str]) -> None:
+        if self._is_spelt_otherwise:
+            return
         self._node.settings.replace_dynamic(values, cluster=self._is_default)
         _config_changed(self._node.cluster, BROKER_RESOURCE, "" if self._is_default else str(self._node.id))
 
     def describe(self) -> list[ConfigEntry]:
         settings = self._node.settings
-        names = self.own if self._is_default else dict.fromkeys([*settings.names(), *self.own])
+        own = settings.dynamic(cluster=self._is_default)
+        names = own if self._is_default else dict.fromkeys([*settings.names(), *own])
         listeners = self._node.cluster.listener_settings(self._node.id)
         return [self._entry(name, settings.synonyms(name, listeners)) for name in names]
 
@@ -355,6 +362,17 @@ def check_broker_id(node: "Node", name: str) -> None:
     is_number = unsigned.isdecimal() and len(digits) <= _LONGEST_ID
     if not is_number or int(digits) != node.id or (name.startswith("-") and node.id):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"this is broker {node.id}, not {name!r}")
+
+
+def plain_name(node: "Node", resource_type: int, name: str) -> str:
+    """The name of a resource: of the broker asked its id in plain digits, however it is spelt."""
+    if resource_type not in (BROKER_RESOURCE, LOGGER_RESOURCE) or not name:
+        return name
+    try:
+        check_broker_id(node, name)
+    except KafkaError:
+        return name
+    return str(node.id)
 
 
 def _config_changed(cluster: "Cluster", resource_type: int, name: str) -> None:

@@ -1,5 +1,7 @@
 """What waits on the way to a broker that is frozen or cannot be reached, or is lost there."""
 
+from fakebroker.protocol.wire.framing import keep
+
 
 class BlockedBytes:
     """The bytes of one client, kept in order until they are let through; with `loses` they vanish instead."""
@@ -14,7 +16,7 @@ class BlockedBytes:
     def receive(self, data: bytes) -> None:
         """Bytes were sent."""
         if not self.loses:
-            self._kept.append(bytes(data))
+            keep(bytes(data), self._kept)
             self.size_bytes += len(data)
 
     def take(self) -> list[bytes]:

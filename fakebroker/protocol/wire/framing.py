@@ -10,6 +10,7 @@ PREFIX_BYTES = _SIZE.size
 LONGEST_FRAME_BYTES = 2**31 - 1  # what the prefix can say
 SHOWN_BYTES = 16  # of what is no frame, in an error
 LARGE_BYTES = 64 * 1024  # from here on a copy costs more than to keep records in pieces
+_PIECES = 256  # so many are joined if they are short: each has 33 bytes besides, and may come with two
 
 TLS_ALERT = "; this looks like a TLS alert: the port speaks TLS"
 _HTTP_METHODS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"CONN", b"PRI ", b"HTTP")
@@ -18,6 +19,13 @@ _HTTP_METHODS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", 
 def with_length(frame: bytes) -> bytes:
     """A frame as it goes onto the stream."""
     return _SIZE.pack(len(frame)) + frame
+
+
+def keep(data: bytes, pieces: list[bytes]) -> None:
+    """Add what came to the pieces of a stream that wait. Short ones are joined: their number is the client's choice."""
+    pieces.append(data)
+    if not len(pieces) % _PIECES and sum(map(len, pieces[-_PIECES:])) <= LARGE_BYTES:
+        pieces[-_PIECES:] = [b"".join(pieces[-_PIECES:])]
 
 
 class FrameReader:
@@ -52,7 +60,7 @@ class FrameReader:
 
     def receive(self, data: bytes) -> None:
         """Keep the next piece of the stream."""
-        self._pieces.append(data)
+        keep(data, self._pieces)
         self.buffered_bytes += len(data)
 
     @property

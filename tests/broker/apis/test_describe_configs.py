@@ -7,6 +7,7 @@ import pytest
 
 from fakebroker.broker.apis import describe_configs
 from fakebroker.broker.core.cluster import Cluster
+from fakebroker.broker.core.config_resources import BrokerResource, ConfigEntry
 from fakebroker.broker.engine.engine import Engine
 from fakebroker.broker.engine.journal import Journal
 from fakebroker.broker.release import release
@@ -335,6 +336,34 @@ def test_a_resource_that_is_asked_for_again(ask: Ask, cluster: Cluster, monkeypa
     assert len(again) == 1000
     assert all(each.configs == every.configs for each in again)
     assert len(made) == 2
+
+
+@pytest.mark.rules("CLU-16")
+def test_a_broker_is_read_once(ask: Ask, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However its id is spelt and whichever configs are asked for; each entry has the name that it asked for."""
+    reads = list[None]()
+    describe = BrokerResource.describe
+
+    def noted(self: BrokerResource) -> list[ConfigEntry]:
+        reads.append(None)
+        return describe(self)
+
+    monkeypatch.setattr(BrokerResource, "describe", noted)
+    cluster.nodes[1].settings.replace_dynamic({"background.threads": "7"}, cluster=False)
+    names = ["1", "01", "+1", "\u0661", "1", "00"]
+    asked = [
+        DescribeConfigsResource(
+            resource_type=BROKERS, resource_name=name, configuration_keys=["background.threads", key]
+        )
+        for name in names
+        for key in ("x", "y")
+    ]
+    results = ask(cluster, DescribeConfigsRequest(resources=asked), 4).results
+
+    assert [each.resource_name for each in results] == [name for name in names for _ in range(2)]
+    assert [[config.value for config in each.configs] for each in results] == [["7"]] * 10 + [[]] * 2
+    assert [each.error_code for each in results] == [0] * 10 + [ErrorCode.INVALID_REQUEST] * 2
+    assert len(reads) == 1
 
 
 @pytest.mark.rules("DC-5", "DC-1")

@@ -15,6 +15,7 @@ from fakebroker.broker.core.config_resources import resource
 from fakebroker.broker.release import release
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.wire.messages import alter_configs as messages
 from fakebroker.protocol.wire.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -234,6 +235,37 @@ def test_a_resource_that_comes_twice(ask: Ask, cluster: Cluster) -> None:
 
 
 @pytest.mark.rules("CGC-2", "CGC-3")
+@pytest.mark.rules("CLU-16")
+@pytest.mark.parametrize("name", ["01", "+1", "\u0661"])
+def test_an_id_that_is_spelt_otherwise(ask: Ask, cluster: Cluster, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes are checked and answered, and nothing changes, as on 4.3.1; nothing is read of what the broker has."""
+    cluster.nodes[1].settings.replace_dynamic({"background.threads": "7"}, cluster=False)
+    before = cluster.nodes[1].settings.dynamic(cluster=False)
+    monkeypatch.delattr(Settings, "with_dynamic")
+
+    def asked(entry: Entry) -> list[int]:
+        return alter(ask, cluster, request(BROKERS, name, entry))
+
+    assert asked(("background.threads", SET, "9")) == [0]
+    assert asked(("background.threads", DELETE, None)) == [0]
+    assert asked(("log.cleanup.policy", APPEND, "compact")) == [0]
+    assert asked(("background.threads", SET, "x")) == [ErrorCode.INVALID_REQUEST]
+    assert asked(("log.cleanup.policy", APPEND, "nonsense")) == [ErrorCode.INVALID_REQUEST]
+    assert asked(("node.id", SET, "7")) == [ErrorCode.INVALID_REQUEST]
+    assert asked(("min.insync.replicas", SET, "1")) == [ErrorCode.INVALID_CONFIG]
+    assert replace(ask, cluster, name, "background.threads", "9") == 0
+    assert replace(ask, cluster, name, "background.threads", "x") == ErrorCode.INVALID_REQUEST
+    assert cluster.nodes[1].settings.dynamic(cluster=False) == before
+
+
+def replace(ask: Ask, cluster: Cluster, broker: str, name: str, value: str) -> int:
+    """Let this be all that a broker has, by AlterConfigs."""
+    configs = [messages.AlterableConfig(name=name, value=value)]
+    resource = messages.AlterConfigsResource(resource_type=BROKERS, resource_name=broker, configs=configs)
+    [answer] = ask(cluster, messages.AlterConfigsRequest(resources=[resource]), 2).responses
+    return int(answer.error_code)
+
+
 def test_values_of_a_group_are_checked_together() -> None:
     """The session timeout must be above the heartbeat interval, whichever of them was given."""
     settings = Settings({"group.consumer.min.session.timeout.ms": 1000})

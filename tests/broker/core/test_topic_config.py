@@ -2,6 +2,7 @@
 
 import pytest
 
+from fakebroker.broker.core import topic_config
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.core.topic_config import TopicConfig, check_config
 from fakebroker.broker.release import release
@@ -47,6 +48,21 @@ def test_changes_are_seen_at_once() -> None:
     assert (config.get_int("max.message.bytes"), config.log.max_message_bytes) == (77, 77)
     config.replace({"max.message.bytes": "99"})
     assert (config.get_int("max.message.bytes"), config.log.max_message_bytes) == (99, 99)
+    config.replace({})
+    assert config.get_int("max.message.bytes") == 77
+
+
+def test_a_topic_s_own_values_are_parsed_when_they_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not whenever a setting of the broker has changed: a list may have 32 KB, and there may be 10,000 topics."""
+    settings = Settings()
+    config = TopicConfig(settings)
+    config.replace({"leader.replication.throttled.replicas": "0:1,1:1", "max.message.bytes": "99"})
+    with monkeypatch.context() as patch:
+        patch.delattr(topic_config, "parse")
+        settings.replace_dynamic({"message.max.bytes": "77", "log.segment.bytes": "2097152"}, cluster=True)
+        assert config.log.max_message_bytes == 99
+        assert config.get_int("segment.bytes") == 2097152
+        assert config.get_list("leader.replication.throttled.replicas") == ("0:1", "1:1")
     config.replace({})
     assert config.get_int("max.message.bytes") == 77
 

@@ -90,6 +90,10 @@ def resources(keys: Callable[[int], list[str] | None]) -> dict[str, Any]:
     return {"Resources": [{**each, "ConfigurationKeys": keys(number)} for number in range(TIMES)]}
 
 
+def spellings() -> dict[str, Any]:
+    return {"Resources": [{"ResourceType": 4, "ResourceName": "0" * number + "1"} for number in range(TIMES)]}
+
+
 def some_keys(number: int) -> list[str]:
     return [f"listener.name.l{each}.metric.reporters" for each in range(TEXTS)] + [f"no.such{number}"]
 
@@ -103,6 +107,7 @@ CASES: dict[str, Case] = {
     "streams group": ("StreamsGroupDescribe", streams_group, GROUPS),
     "configs": ("DescribeConfigs", broker_configs, resources(lambda _number: None)),
     "configs by other keys": ("DescribeConfigs", broker_configs, resources(some_keys)),
+    "configs by other spellings": ("DescribeConfigs", broker_configs, spellings()),
     "deleted ACLs": ("DeleteAcls", acls, filters(1)),
 }
 

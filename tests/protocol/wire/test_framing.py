@@ -1,9 +1,14 @@
 """Frames are cut right wherever the stream is cut, and a bad length says what it looks like."""
 
+import tracemalloc
+from itertools import accumulate
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakebroker.broker.engine.blocked_link import BlockedBytes
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.wire.framing import FrameReader, guess_protocol, with_length
 
@@ -40,6 +45,49 @@ def test_byte_by_byte() -> None:
 
     reader.receive(b"c")
     assert list(reader.frames()) == [b"abc"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 100, 1000])
+def test_what_waits_in_short_pieces_takes_little_more_than_its_bytes(size: int) -> None:
+    """Also in front of a broker that is frozen; it comes out in its order."""
+    kept, data = BlockedBytes(), Random(size).randbytes(200_000)
+    tracemalloc.start()
+    for start in range(0, len(data), size):
+        kept.receive(bytes(bytearray(data[start : start + size])))
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert taken < 1.3 * len(data)
+    assert b"".join(kept.take()) == data
+
+
+@pytest.mark.parametrize("size", [1, 2, 100, 1000])
+def test_a_frame_in_short_pieces_takes_little_more_than_its_bytes(size: int) -> None:
+    """Whoever sends two bytes at a time has the broker keep 41 more for each, unless they are joined."""
+    reader, frame = FrameReader(1 << 20), with_length(bytes(200_000))
+    tracemalloc.start()
+    for start in range(0, len(frame) - 1, size):
+        reader.receive(bytes(bytearray(frame[start : start + size])))
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert taken < 1.3 * len(frame)
+    reader.receive(frame[reader.buffered_bytes :])
+    assert list(reader.frames()) == [frame[4:]]
+
+
+@pytest.mark.rules("AV-11")
+@given(sizes=st.lists(st.integers(1, 700), min_size=300, max_size=1500), first=st.integers(0, 20))
+def test_short_pieces_are_joined_in_their_order(sizes: list[int], first: int) -> None:
+    """Also behind a frame that was cut out of the first piece already."""
+    frame = with_length(Random(len(sizes)).randbytes(sum(sizes)))
+    reader = FrameReader(1 << 20)
+    reader.put_back(with_length(bytes(first)) + frame[:2], 4 + first)
+    for end, size in zip(accumulate(sizes, initial=2), sizes, strict=False):
+        reader.receive(frame[end : end + size])
+    reader.receive(frame[sum(sizes) + 2 :])
+
+    assert list(reader.frames()) == [frame[4:]]
 
 
 @pytest.mark.rules("AV-3")

@@ -222,9 +222,11 @@ class LogJobs:
             return None
 
     def _clean(self, now: Instant) -> Generator[None, None, int | None]:
-        due: list[int] = []
+        due, pace = list[int](), self._cluster.timers.passes.pace(LOGS_PER_STEP)
         if self._cluster.settings.get_bool("log.cleaner.enable"):
             for log in list(self._logs):
+                if pace.is_over():
+                    yield
                 due_ms = yield from self._on_its_own(log, self._clean_one(log, now.wall_ms))
                 if due_ms is not None:
                     due.append(due_ms)

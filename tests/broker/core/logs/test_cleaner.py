@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.broker.core.logs import cleaner
+from fakebroker.broker.core.logs import cleaner, jobs
 from fakebroker.broker.core.logs.config import LogConfig
 from fakebroker.broker.core.logs.jobs import LogJobs
 from fakebroker.broker.core.logs.log import PartitionLog
@@ -16,6 +16,7 @@ from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records.batch import parse_header, read_records
 from tests.support.logs import DAY_MS, EVERYTHING, NOW, LogsCluster, Pairs, keyed, partition_of
 from tests.support.time import T0
+from tests.support.work_counter import calls_of
 
 BACKOFF_MS = 15_000
 HOUR_MS = 3_600_000
@@ -397,6 +398,19 @@ def take_turns(workshop: LogsCluster) -> int:
         turns += 1
     passes.lift_limit()
     return turns
+
+
+def test_logs_that_are_not_compacted_are_passed_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That costs little for each, but there may be 50,000 whose configs are to be made again."""
+    monkeypatch.setattr(jobs, "LOGS_PER_STEP", 5)
+    workshop = LogsCluster()
+    for number in range(30):
+        write(workshop, workshop.log(name=f"t{number}"), {"a": "1"})
+    steps = workshop.cluster.log_jobs._clean(workshop.now)
+    costs = [calls_of(lambda: next(steps, None)) for _ in range(12)]
+
+    assert next(steps, None) is None
+    assert max(costs) < sum(costs) / 6
 
 
 CLEANED = [(3, "c", "1"), (4, "b", "2"), (6, "a", "3"), (7, "d", "2"), (8, "e", "1")]
