@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.logs.delayed_produce import DelayedProduce, ProduceTarget, target_of
 from fakebroker.broker.core.logs.unloaded_segments import before_append
-from fakebroker.broker.core.topics import Partition
+from fakebroker.broker.core.topics import Partition, Topic
 from fakebroker.broker.core.transactions.producer import Producer
 from fakebroker.broker.core.transactions.transaction_markers import write_marker
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -37,17 +37,19 @@ def handle(call: Call, request: WriteTxnMarkersRequest) -> WriteTxnMarkersRespon
 
 def _in_steps(call: Call, request: WriteTxnMarkersRequest) -> Steps[WriteTxnMarkersResponse]:
     pace = call.pace(MARKERS_PER_STEP)
+    found: dict[str, Topic | None] = {}  # at the first look: one that is made anew meanwhile is another
     codes: _Codes = {}
     targets: list[ProduceTarget] = []
     for marker in request.markers:
         for topic in marker.topics:
+            named = found.setdefault(topic.name, call.cluster.topics.get(topic.name))
             if pace.is_over():
                 yield
             if not topic.partition_indexes:
                 continue  # what names no partition is not answered
             results = codes.setdefault(marker.producer_id, {}).setdefault(topic.name, {})
             for index in dict.fromkeys(topic.partition_indexes):
-                partition = call.cluster.topics.partition(topic.name, index)
+                partition = None if named is None else named.partition(index)
                 results[index] = yield from _write(call, marker, partition, pace)
                 if partition is not None and not results[index]:
                     target = target_of(partition, call.node.id, _settling(results, index))

@@ -19,7 +19,7 @@ from fakebroker.protocol.storage.names import PartitionFolder
 from fakebroker.protocol.storage.properties import decode_partition_metadata
 from fakebroker.serve.storage.cluster_store import ClusterStore
 from fakebroker.serve.storage.data_directory import DataDirectory
-from fakebroker.serve.storage.loading import LoadedSegments, fill_log, load_segments
+from fakebroker.serve.storage.loading import LoadedSegments, complete_changes, fill_log, load_segments
 from fakebroker.serve.storage.log_directory import unusable, wrong
 from fakebroker.serve.storage.metadata_log import METADATA
 from fakebroker.serve.storage.metadata_state import cluster_state_of, unsupported_features
@@ -143,7 +143,7 @@ class _Loading:
         directory, topic_id = self._data.directories[node_id], partition.topic.id
         if node_id != source:
             copy = PartitionFiles(directory, partition.log, topic_id)
-            if not _has_segments(copy.folder, loaded):
+            if not (copy.folder.exists() and _has_segments(copy.folder, loaded)):
                 directory.remove_folder(copy.name, "0" * 32)
                 return copy
         copy = PartitionFiles(directory, partition.log, topic_id, loaded.segments)
@@ -153,11 +153,14 @@ class _Loading:
 
 
 def _has_segments(folder: Path, loaded: LoadedSegments) -> bool:
-    """Whether another copy has files of the same sizes. Raises OSError, also for a symbolic link among them."""
-    if folder.exists():
-        names_in_place(folder)
-    paths = [(folder / each.path.name, each.file_bytes) for each in loaded.segments]
-    return all(path.exists() and path.stat().st_size == size_bytes for path, size_bytes in paths)
+    """Whether another copy has files of the same sizes, and no other segments; changes under way are completed first.
+
+    Raises OSError, also for a symbolic link among them.
+    """
+    complete_changes(folder, names_in_place(folder))
+    sizes = {each.path.name: each.file_bytes for each in loaded.segments}
+    found = {name for name in names_in_place(folder) if name.endswith(names.LOG)}
+    return found == sizes.keys() and all((folder / name).stat().st_size == sizes[name] for name in found)
 
 
 def _topic_id_in(folder: Path) -> bytes | None:

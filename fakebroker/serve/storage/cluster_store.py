@@ -75,7 +75,7 @@ class ClusterStore:
         self._dirty: dict[StoredLog, None] = {}
         self._changed: dict[What, None] = {}  # of the metadata
         self.is_loading = False  # logs that are made are adopted by the start, and are not new
-        self._removals = Removals(cluster.timers.passes, self._do)
+        self._removals = Removals(cluster.timers.passes, self._do, self._remove_next)
         self._flusher = Flusher()
         self._checkpoint_interval_ms = cluster.settings.get_int("log.flush.offset.checkpoint.interval.ms")
         self._checkpoint_timer = Deadline(self._checkpoint_due, owner=self)
@@ -361,6 +361,23 @@ class ClusterStore:
                 self.data.spare.run(stored.write, copy, now)
             except OSError as error:
                 self._copy_failed(stored, copy, error)
+            if copy.has_leaving:
+                self._removals.add_segments(stored, copy)
+
+    def _remove_next(self, stored: StoredLog, copy: PartitionFiles) -> bool:
+        """Remove one more segment from a copy. False if none is left, or the copy cannot be written to now."""
+        node_id = copy.directory.node_id
+        if (
+            stored.log.store is not stored
+            or node_id in self.failed
+            or node_id in self._partition_of(stored.log).offline
+        ):
+            return False
+        try:
+            return self.data.spare.run(copy.remove_next)
+        except OSError as error:
+            self._copy_failed(stored, copy, error)
+            return False
 
     def _copy_failed(self, stored: StoredLog, copy: PartitionFiles, error: OSError) -> None:
         """A replica could not be written to or flushed: its log directory has failed, or the only one of its broker."""
@@ -417,11 +434,11 @@ class ClusterStore:
     # Checkpoints, and the end
 
     def _starts(self) -> dict[StoredLog, int]:
-        """The log starts that the first segment does not tell."""
+        """The log starts that the first segment does not tell, or not yet."""
         return {
             stored: stored.log.log_start_offset
             for stored in self.stored_logs()
-            if stored.log.log_start_offset > stored.log.segments.keys()[0]
+            if stored.log.log_start_offset > stored.log.segments.keys()[0] or stored.has_leaving
         }
 
     def write_checkpoints(self, now: Instant) -> None:

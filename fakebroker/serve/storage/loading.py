@@ -57,7 +57,7 @@ def load_segments(folder: Path, config: LogConfig, recovery_point: int | None) -
     removed, or the change is completed. Raises OSError.
     """
     files = names_in_place(folder)
-    if _complete_changes(folder, files):
+    if complete_changes(folder, files):
         files = names_in_place(folder)
     offsets = sorted(offset for name in files if (offset := offset_of(name, names.LOG)) is not None)
     segments = []
@@ -78,9 +78,13 @@ def load_segments(folder: Path, config: LogConfig, recovery_point: int | None) -
     return LoadedSegments(segments, end_offset, checked, files)
 
 
-def _complete_changes(folder: Path, files: Sequence[str]) -> bool:
-    """Complete what a killed broker was doing to segments, or undo it; returns whether there was anything."""
+def complete_changes(folder: Path, files: Sequence[str]) -> bool:
+    """Complete what a killed broker was doing to segments, or undo it; returns whether there was anything.
+
+    Raises OSError.
+    """
     unfinished = [name for name in files if name.endswith((names.DELETED, names.CLEANED, ".tmp"))]
+    unfinished += _without_segment(files)
     for name in unfinished:
         (folder / name).unlink()
     finished = {
@@ -90,6 +94,17 @@ def _complete_changes(folder: Path, files: Sequence[str]) -> bool:
         if offset is not None:
             _complete_swap(folder, folder / name, offset)
     return bool(unfinished or finished)
+
+
+def _without_segment(files: Sequence[str]) -> list[str]:
+    """The indexes whose segments a killed broker has removed; Kafka's `LogLoader` removes them, too."""
+    segments = {name.removesuffix(names.LOG) for name in files if name.endswith(names.LOG)}
+    indexes = [(name, suffix) for name in files for suffix in names.SEGMENT_SUFFIXES[1:] if name.endswith(suffix)]
+    return [
+        name
+        for name, suffix in indexes
+        if offset_of(name, suffix) is not None and name.removesuffix(suffix) not in segments
+    ]
 
 
 def _complete_swap(folder: Path, path: Path, base_offset: int) -> None:

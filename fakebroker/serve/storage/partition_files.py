@@ -1,5 +1,6 @@
 """The files of one partition: what its log has in memory is appended to them, and what was replaced is replaced."""
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,6 +74,7 @@ class PartitionFiles:
         self.is_whole = bool(stored)  # whether the folder is there
         self.is_partial = False  # a copy ahead of a move: `copy_next` may write to it, nothing else
         self._is_restructured = False
+        self._leaving: deque[int | Segment] = deque()  # see `remove_next`
         self._altered_from: int | None = None
         self._is_changed = False  # since indexes and producers were written
 
@@ -195,10 +197,10 @@ class PartitionFiles:
     # Segments that were deleted or replaced
 
     def _restructure(self) -> None:
-        """Write the segments that took the place of others, remove those that are gone.
+        """Write the segments that took the place of others; those that are gone are left to `remove_next`.
 
         As in Kafka a segment is written under another name, which it loses when those that it replaces are removed: a
-        start after a kill finds the one or the other.
+        start after a kill finds the one or the other. What is truncated is removed at once: its offsets come again.
         """
         log, altered_from = self._log, self._altered_from
         replaced = []
@@ -206,15 +208,16 @@ class PartitionFiles:
             written = self._written.get(base_offset)
             if written is not None and (written.segment is not segment or self._is_altered(segment)):
                 replaced.append(segment)
+        if replaced or altered_from is not None:
+            self._remove_leaving()  # their names are needed again
         for segment in replaced:
             self._write_swap(segment)
-        replaced_offsets = {segment.base_offset for segment in replaced}
-        for base_offset in list(self._written):
-            if base_offset in replaced_offsets or base_offset not in log.segments:
-                self._remove(base_offset)
-        for segment in replaced:
-            self._end_swap(segment)
+        for base_offset in sorted(self._written.keys() - log.segments.keys()):
+            del self._written[base_offset]
+            self._leaving.append(base_offset)
+        self._leaving += replaced
         if altered_from is not None:
+            self._remove_leaving()
             self._remove_snapshots()
             self.write_epochs()
         active = log.active_segment
@@ -235,26 +238,46 @@ class PartitionFiles:
         cleaned = path.with_name(path.name + names.CLEANED)
         self.directory.disk.write(cleaned, b"".join(segment.batches))
         cleaned.rename(path.with_name(path.name + names.SWAP))
+        self._written[segment.base_offset] = _Written(segment, self.folder, len(segment.batches), segment.size_bytes)
+
+    def remove_next(self) -> bool:
+        """Go on with the segments that were deleted, oldest first, and then with those that take a place of others.
+
+        The files of one are removed, or one gets its name; returns whether there was any.
+        """
+        if not self._leaving:
+            return False
+        leaving = self._leaving[0]
+        if isinstance(leaving, Segment):
+            self._end_swap(leaving)
+        else:
+            self._remove(leaving)
+        self._leaving.popleft()
+        return True
+
+    @property
+    def has_leaving(self) -> bool:
+        """Whether `remove_next` has something to do. Segments from before the log start may still have files."""
+        return bool(self._leaving)
+
+    def _remove_leaving(self) -> None:
+        while self.remove_next():
+            pass
 
     def _end_swap(self, segment: Segment) -> None:
         path = self._path(segment)
-        path.with_name(path.name + names.SWAP).rename(path)
-        self._written[segment.base_offset] = _Written(segment, self.folder, len(segment.batches), segment.size_bytes)
+        swap = path.with_name(path.name + names.SWAP)
+        if swap.exists():  # else an earlier call has failed after this
+            self._remove(segment.base_offset)
+            swap.rename(path)
         if segment is not self._log.active_segment:
             self._write_indexes(segment)
 
     def _remove(self, base_offset: int) -> None:
-        """Remove the files of a segment; a file has another name first, as in Kafka."""
-        del self._written[base_offset]
+        """Remove the files of a segment. The indexes go last: a start removes those that have no segment."""
+        self.directory.disk.release(self.folder / file_name(base_offset, names.LOG))
         for suffix in names.SEGMENT_SUFFIXES:
-            path = self.folder / file_name(base_offset, suffix)
-            self.directory.disk.release(path)
-            gone = path.with_name(path.name + names.DELETED)
-            try:
-                path.rename(gone)
-            except FileNotFoundError:
-                continue
-            gone.unlink()
+            (self.folder / file_name(base_offset, suffix)).unlink(missing_ok=True)
 
     # What goes with the segments
 
@@ -296,7 +319,8 @@ class PartitionFiles:
         self._is_changed = True
 
     def release(self) -> None:
-        """Close the files, which are to be removed."""
+        """Close the files, which are to be removed with the folder."""
+        self._leaving.clear()
         for written in self._written.values():
             self.directory.disk.release(written.path)
 

@@ -62,6 +62,11 @@ class StoredLog:
             copy.segments_changed()
         self._on_change(self, True)
 
+    @property
+    def has_leaving(self) -> bool:
+        """Whether any copy may have files of segments that the log has no more."""
+        return any(copy.has_leaving for copy in self.copies)
+
     def has_partial(self, copy: PartitionFiles) -> bool:
         """Whether the log is still stored, and this still a copy of a part of it, which the log is about to get."""
         return self.log.store is self and copy.is_partial and copy in self.copies

@@ -1,7 +1,7 @@
 """Work on files that goes on in steps, while topics, replicas and brokers change between them."""
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,7 +34,7 @@ def make(life: Life, replicas: list[int]) -> None:
 
 def fill(life: Life) -> None:
     for number in range(SEGMENTS):
-        life.client.produce("moved", 0, [(b"k", b"%d" % number)])
+        life.client.produce("moved", 0, [(b"%d" % (number % 2), b"%d" % number)])
         life.broker.pass_time(ms=10)
 
 
@@ -180,3 +180,62 @@ def test_a_stop_while_folders_are_removed(
     life.broker.pass_time(ms=1)
     assert states(life) == ["running"] * 3
     assert caplog.text == ""
+
+
+@pytest.mark.parametrize("steps", range(SEGMENTS))
+def test_a_kill_while_old_segments_are_removed(life: Life, monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
+    """The log begins where it began; the segments that are left go when retention looks at it next."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Removals, "begin", lambda *_: None)
+        life.client.alter_configs("moved", {"retention.bytes": "1"})
+        life.broker.pass_time(s=600)
+        stored = life.cluster.storage._stored(moved(life))  # type: ignore[union-attr]
+        assert stored.has_leaving
+        for _ in range(steps):
+            assert stored.copies[0].remove_next()
+        life.cluster.storage.write_checkpoints(life.broker._engine.now)  # type: ignore[union-attr]
+    assert files(life, 1) == SEGMENTS - steps
+    expected = kept(life.broker)["logs"]
+    with life.after_kill() as after:
+        assert kept(after)["logs"]["moved-0"]["offsets"] == expected["moved-0"]["offsets"]
+        after.pass_time(s=600)
+        assert kept(after)["logs"] == expected
+        (path,) = after._storage._data.directories[1].path.glob("moved-0")  # type: ignore[union-attr]
+        assert len([*path.glob("*.log")]) == 1
+
+
+@pytest.mark.parametrize("steps", range(SEGMENTS))
+@pytest.mark.parametrize("change", ["retention", "cleaning", "truncation", "deletion", "move"])
+def test_a_log_changes_while_cleaned_segments_are_removed(
+    life: Life, monkeypatch: pytest.MonkeyPatch, change: str, steps: int
+) -> None:
+    """Whatever happens to it then, a kill leaves what it is, and no file more."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Removals, "begin", lambda *_: None)
+        life.client.alter_configs("moved", {"cleanup.policy": "compact,delete", "min.cleanable.dirty.ratio": "0.0"})
+        life.broker.pass_time(s=60)
+        copy = life.cluster.storage._stored(moved(life)).copies[0]  # type: ignore[union-attr]
+        for _ in range(steps):
+            copy.remove_next()
+    CHANGES[change](life)
+    life.broker.pass_time(s=60)
+    expected = kept(life.broker)["logs"]
+    with life.after_kill() as after:
+        assert kept(after)["logs"] == expected
+    assert sum(files(life, node_id) for node_id in (1, 2, 3)) == len(
+        expected.get("moved-0", {"segments": []})["segments"]
+    )
+
+
+def clean_again(life: Life) -> None:
+    fill(life)
+    life.broker.pass_time(s=60)
+
+
+CHANGES: dict[str, Callable[[Life], object]] = {
+    "retention": lambda life: life.client.alter_configs("moved", {"retention.bytes": "1"}),
+    "cleaning": clean_again,
+    "truncation": lambda life: life.broker.topic("moved").truncate(4),
+    "deletion": lambda life: life.broker.topic("moved").delete(),
+    "move": lambda life: life.broker.topic("moved").partition(0).reassign([2]),
+}

@@ -1,11 +1,13 @@
 """What a turn writes into a data directory: no turn takes long, whatever a request is about."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fakebroker.broker.apis.alter_partition_reassignments import SEGMENTS_PER_STEP
+from fakebroker.broker.core.long_passes import LongPasses
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.pace import STEP_S, Pace
 from fakebroker.protocol.records.batch import build_batch
@@ -16,10 +18,10 @@ from fakebroker.protocol.wire.messages.fetch import FetchTopic
 from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsTopic
 from fakebroker.protocol.wire.messages.offset_for_leader_epoch import OffsetForLeaderPartition, OffsetForLeaderTopic
 from fakebroker.protocol.wire.messages.produce import PartitionProduceData, TopicProduceData
-from fakebroker.serve.storage import cluster_store
+from fakebroker.serve.storage import cluster_store, removals
 from fakebroker.serve.storage.cluster_store import ClusterStore
 from fakebroker.serve.storage.partition_files import PartitionFiles
-from tests.support.data_directories import Life
+from tests.support.data_directories import Life, kept
 
 
 def all_partitions(kind: str, count: int) -> dict[str, Any]:
@@ -172,3 +174,55 @@ def check_moved(life: Life, count: int) -> None:
     with life.after_kill() as after:
         assert [each.value for each in after.topic("wide").records()] == [b"%d" % n for n in range(count)]
     life.broker.stop()
+
+
+SMALL_STEP = 20  # files
+
+
+@pytest.mark.parametrize("policy", ["delete", "compact"])
+def test_no_turn_removes_all_segments(tmp_path: Path, policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many segments that are too old, or were cleaned, go in the next turns; a start finds them gone."""
+    count = 60
+    life = life_of(tmp_path, 1, replicas=[1, 2], **{"segment.ms": "1", "retention.ms": "-1"})
+    for n in range(count):
+        life.client.request("Produce", 8, **produced(1, build_batch([Record(0, 1000 * n, b"k", b"%d" % n)])))
+    monkeypatch.setattr(removals, "FILES_PER_STEP", SMALL_STEP)
+    removed = removed_in_turns(monkeypatch)
+    life.client.alter_configs("wide", OLD[policy])
+    life.broker.pass_time(s=600)
+    assert sum(removed) > 2 * 2 * (count - 2)
+    assert max(removed) <= 2 * SMALL_STEP
+    left = [len([*(life.path / str(node_id) / "wide-0").glob("*.log")]) for node_id in (1, 2)]
+    assert max(left) <= 2
+    with life.after_kill() as after:
+        assert kept(after)["logs"] == kept(life.broker)["logs"]
+    life.broker.stop()
+
+
+OLD = {
+    "delete": {"retention.ms": "1"},
+    "compact": {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.0"},
+}
+
+
+def removed_in_turns(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many files each step of a pass, and each turn of writing, removes from now on."""
+    removed, unlink = [0], os.unlink
+    take_steps, write = LongPasses.spend, ClusterStore.write
+
+    def counted(*args: Any, **options: Any) -> None:
+        unlink(*args, **options)
+        removed[-1] += 1
+
+    def in_new_step(passes: LongPasses, cost: int) -> None:
+        removed.append(0)
+        take_steps(passes, cost)
+
+    def in_new_turn(store: ClusterStore, now: Instant) -> list[int]:
+        removed.append(0)
+        return write(store, now)
+
+    monkeypatch.setattr(os, "unlink", counted)
+    monkeypatch.setattr(LongPasses, "spend", in_new_step)
+    monkeypatch.setattr(ClusterStore, "write", in_new_turn)
+    return removed

@@ -59,10 +59,15 @@ def find_max_timestamp(log: "PartitionLog", end: int) -> Search:
 
 
 def _before_search(log: "PartitionLog", target_ms: int | None) -> Generator[None, None, None]:
-    """Load what a search looks at first; None searches for the largest timestamp of all."""
+    """Load what a search looks at first; None searches for the largest timestamp of all.
+
+    Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION) if the topic is deleted meanwhile: its files are gone.
+    """
     pace = Pace(BATCHES_PER_STEP)
     while has_unloaded(log) and (segment := _first_unloaded(log, target_ms)) is not None:
         yield from load(log, segment, pace)
+    if log.store is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{log.name} was deleted")
 
 
 def _first_unloaded(log: "PartitionLog", target_ms: int | None) -> Segment | None:
