@@ -34,13 +34,11 @@ class Group(ABC):
     """One group of any kind. `state` is spelled as DescribeGroups and ListGroups spell it.
 
     `state_ms` is when it entered its state (wall time; -1 unknown), `state_reason` why, one English clause.
-    `subscribed_topics` are the topics that its members read; None: unknown (EX-7).
     """
 
     kind: ClassVar[GroupKind]
     state: StrEnum
     protocol_type: str | None
-    subscribed_topics: frozenset[str] | None
 
     def __init__(self, group_id: str, host: GroupHost, now: Instant) -> None:
         self.group_id = group_id
@@ -65,6 +63,11 @@ class Group(ABC):
     @abstractmethod
     def epoch(self) -> int:
         """The generation of a classic group, the group epoch of others."""
+
+    @property
+    @abstractmethod
+    def subscribed_topics(self) -> frozenset[str] | None:
+        """The topics that its members read; None: unknown (EX-7)."""
 
     @abstractmethod
     def member_ids(self) -> Iterable[str]:

@@ -32,7 +32,9 @@ class AgingGroup(Protocol):
 
     state_ms: int
     protocol_type: str | None
-    subscribed_topics: frozenset[str] | None
+
+    @property
+    def subscribed_topics(self) -> frozenset[str] | None: ...
 
     @property
     def kind(self) -> GroupKind: ...

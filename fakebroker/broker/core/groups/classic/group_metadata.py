@@ -39,6 +39,7 @@ class GroupMetadata(Group):
 
     kind = GroupKind.CLASSIC
     state: State
+    subscribed_topics: frozenset[str] | None = None
 
     # What a test holds (`holds.py`); in the class, because nearly every group has none.
     holds: GroupHolds | None = None
@@ -51,7 +52,6 @@ class GroupMetadata(Group):
         self.protocol_type: str | None = None
         self.protocol: str | None = None
         self.leader: str | None = None
-        self.subscribed_topics: frozenset[str] | None = None
         self.mono = host.timers.mono
         self.members = Members()
         self._pending_join_members: PendingJoinMembers | None = None

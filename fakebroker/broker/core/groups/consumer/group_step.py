@@ -125,22 +125,22 @@ class GroupStep:
             self.records += records.member_tombstones(self.group.group_id, member_id)
             self._subscribe(self.group.members[member_id].metadata, None)
             self.members[member_id] = None
-        for pattern in self.group.subscriptions.patterns:
-            if pattern not in self._subscriptions.patterns:
-                self._drop_pattern(pattern)
+        left = self._subscriptions.patterns
+        self._drop_patterns([pattern for pattern in self.group.subscriptions.patterns if pattern not in left])
 
     def _change_pattern(self, old: str, new: str) -> bool:
         """A member has another pattern; "" is none. Returns whether the group epoch has to be bumped for it."""
         if new and new not in self._subscriptions.patterns:
             check_pattern(new)
         if old and self._subscriptions.patterns.get(old) == 1:
-            self._drop_pattern(old)
+            self._drop_patterns([old])
         return not new or new in self.group.patterns
 
-    def _drop_pattern(self, pattern: str) -> None:
-        """Forget a pattern that nobody has any more; its tombstone is written even if it never was resolved."""
-        self.records.append(records.pattern_record(self.group.group_id, pattern, None))
-        self._patterns = {name: resolved for name, resolved in self._patterns.items() if name != pattern}
+    def _drop_patterns(self, patterns: Sequence[str]) -> None:
+        """Forget patterns that nobody has any more; tombstones are written even of those that never were resolved."""
+        self.records += [records.pattern_record(self.group.group_id, pattern, None) for pattern in patterns]
+        gone = frozenset(patterns)
+        self._patterns = {name: resolved for name, resolved in self._patterns.items() if name not in gone}
 
     def _subscribe(self, before: MemberMetadata | None, after: MemberMetadata | None) -> None:
         if self._subscriptions is self.group.subscriptions:

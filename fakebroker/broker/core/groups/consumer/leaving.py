@@ -42,8 +42,9 @@ def remove_members(group: ConsumerGroup, member_ids: Sequence[str], now: Instant
     """
     from fakebroker.broker.core.groups.consumer.migration import becomes_classic, downgrade
 
-    if becomes_classic(group, member_ids):
-        downgrade(group, member_ids, now, reason)
+    gone = frozenset(member_ids)
+    if becomes_classic(group, gone):
+        downgrade(group, gone, now, reason)
         return
     step = GroupStep(group, now)
     step.remove(member_ids)

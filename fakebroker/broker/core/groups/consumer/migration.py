@@ -5,7 +5,7 @@ Kafka: `GroupMetadataManager.convertToConsumerGroup`, `convertToClassicGroup`, `
 `ClassicGroup.fromConsumerGroup`.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -215,7 +215,7 @@ def _take_parked(classic: ClassicGroup) -> list[Callable[[], None]]:
 # -- downgrade ---------------------------------------------------------------------------------------------------------
 
 
-def becomes_classic(group: ConsumerGroup, gone: Collection[str]) -> bool:
+def becomes_classic(group: ConsumerGroup, gone: frozenset[str]) -> bool:
     """Whether the group becomes classic when these members are gone (CGM-10).
 
     Classic members must remain, and no others, not more than a classic group may have, and the policy has to allow it.
@@ -237,7 +237,7 @@ def is_last_of_consumer_protocol(group: ConsumerGroup, holder: ConsumerMember) -
     )
 
 
-def downgrade(group: ConsumerGroup, gone: Collection[str], now: Instant, reason: str) -> None:
+def downgrade(group: ConsumerGroup, gone: frozenset[str], now: Instant, reason: str) -> None:
     """Let the group become classic, without the members that are gone, and rebalance (CGM-10).
 
     Raises KafkaError if it cannot be stored.

@@ -1,6 +1,5 @@
 """What the records of a consumer group say, and the state that follows from it. Kafka: `ConsumerGroup`."""
 
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from fakebroker.broker.core.groups.consumer import records
@@ -44,16 +43,26 @@ class StoredGroup(ReconcilingGroup):
         self.group_epoch = self.assignment_epoch = _FIRST_EPOCH
         self.protocol_type = "consumer"
         self.state = GroupState.EMPTY
-        self.subscribed_topics = frozenset()
         self.members: MemberTable[ConsumerMember] = MemberTable()
         self.static: dict[str, str] = {}
         self.target: dict[str, Assignment] = {}
         self.owners: dict[bytes, dict[int, str]] = {}
         self.patterns: dict[str, ResolvedPattern] = {}
         self.subscriptions = Subscriptions()
+        self._subscribed_topics: frozenset[str] | None = None  # None: to be found out
         self.assignor_counts: MemberTable[int] = MemberTable()
 
     # -- what it is ----------------------------------------------------------------------------------------------------
+
+    @property
+    def subscribed_topics(self) -> frozenset[str]:
+        """The topics that its members read, by name or by pattern.
+
+        They are put together when somebody asks: one step may replay a record of each of thousands of members.
+        """
+        if self._subscribed_topics is None:
+            self._subscribed_topics = self.subscriptions.topics(self.patterns)
+        return self._subscribed_topics
 
     def static_member(self, instance_id: str) -> ConsumerMember | None:
         """The member that holds the instance id, or None."""
@@ -129,15 +138,7 @@ class StoredGroup(ReconcilingGroup):
             self.patterns[text] = records.resolved_of(value)
             new = self.patterns[text].topics
         if text in self.subscriptions.patterns and old != new:
-            self._patterns_topics_changed(old, new)
-
-    def _patterns_topics_changed(self, old: Iterable[str], new: Iterable[str]) -> None:
-        """A pattern matches other topics. Mostly there are only more, and thousands of patterns are stored at once."""
-        known = self.subscribed_topics or frozenset[str]()
-        if not set(old).issubset(new):
-            self._update_subscribed_topics()
-        elif not known.issuperset(new):
-            self.subscribed_topics = known.union(new)
+            self._subscribed_topics = None
 
     def _replay_nothing(self, _: Any, value: Any) -> None:
         """Topic metadata of releases before 4.1: the hash is what counts now."""
@@ -164,7 +165,7 @@ class StoredGroup(ReconcilingGroup):
 
     def _subscribe(self, before: MemberMetadata | None, after: MemberMetadata | None) -> None:
         if self.subscriptions.replace(before, after):
-            self._update_subscribed_topics()
+            self._subscribed_topics = None
         self._count_assignor(None if before is None else before.assignor, -1)
         self._count_assignor(None if after is None else after.assignor, 1)
 
@@ -176,9 +177,6 @@ class StoredGroup(ReconcilingGroup):
             self.assignor_counts[name] = count
         else:
             del self.assignor_counts[name]
-
-    def _update_subscribed_topics(self) -> None:
-        self.subscribed_topics = self.subscriptions.topics(self.patterns)
 
     def tombstones(self) -> list[GroupRecord]:
         """The records that remove the group from the log (CGB-5)."""

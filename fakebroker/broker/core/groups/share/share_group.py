@@ -48,8 +48,8 @@ class ShareGroup(ModernGroup):
         super().__init__(group_id, host, now)
         self.group_epoch = self.assignment_epoch = FIRST_EPOCH
         self.state: ShareGroupState = ShareGroupState.EMPTY
-        self.subscribed_topics: frozenset[str] = frozenset()
         self._topic_counts: dict[str, int] = {}  # how many members name each topic
+        self._subscribed_topics: frozenset[str] | None = None  # None: to be found out
         self.members: MemberTable[ShareMember] = MemberTable()
         self.target: dict[str, Assignment] = {}
         self.state_partitions = StatePartitions()
@@ -67,6 +67,13 @@ class ShareGroup(ModernGroup):
     def expires(self) -> bool:
         """Never: it is only deleted (SGH-15)."""
         return False
+
+    @property
+    def subscribed_topics(self) -> frozenset[str]:
+        """The topics that its members name; put together when somebody asks, as a load replays all members."""
+        if self._subscribed_topics is None:
+            self._subscribed_topics = frozenset(self._topic_counts)
+        return self._subscribed_topics
 
     def present_state(self) -> ShareGroupState:
         """Empty without members, else Stable (SGH-15)."""
@@ -116,7 +123,7 @@ class ShareGroup(ModernGroup):
         before = self.members.get(member_id)
         names = () if metadata is None else metadata.topic_names
         if self._retell(self._topic_counts, before, names):
-            self.subscribed_topics = frozenset(self._topic_counts)
+            self._subscribed_topics = None
         if metadata is not None:
             self.members[member_id] = (before or ShareMember(member_id))._replace(metadata=metadata)
         elif before is not None:

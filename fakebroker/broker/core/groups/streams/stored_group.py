@@ -44,7 +44,6 @@ class StoredGroup(ReconcilingGroup):
         self.group_epoch = self.assignment_epoch = _FIRST_EPOCH
         self.protocol_type = "streams"
         self.state = GroupState.EMPTY
-        self.subscribed_topics = _NOTHING
         self.members: MemberTable[StreamsMember] = MemberTable()
         self.target: dict[str, Tasks] = {}
         self.topology: Topology | None = None
@@ -53,6 +52,12 @@ class StoredGroup(ReconcilingGroup):
         self.owners = TaskOwners()
 
     # -- what it is ----------------------------------------------------------------------------------------------------
+
+    @property
+    def subscribed_topics(self) -> frozenset[str]:
+        """The topics that its tasks read, as long as it has members."""
+        topology = self.topology
+        return topology.names_of_sources if self.members and topology else _NOTHING
 
     def target_of(self, member_id: str) -> Tasks:
         """What the member shall have by the present target assignment."""
@@ -80,7 +85,6 @@ class StoredGroup(ReconcilingGroup):
 
     def _replay_topology(self, _: Any, value: Any) -> None:
         self.topology = None if value is None else Topology(value)
-        self._update_subscribed_topics()
 
     def _replay_member(self, key: Any, value: Any) -> None:
         member_id: str = key.member_id
@@ -92,7 +96,6 @@ class StoredGroup(ReconcilingGroup):
             self.owners.replace(before, None)
             del self.members[member_id]
             self.end_session(member_id)
-        self._update_subscribed_topics()
 
     def _replay_current(self, key: Any, value: Any) -> None:
         before = self.members.get(key.member_id)
@@ -105,10 +108,6 @@ class StoredGroup(ReconcilingGroup):
     def _set_member(self, before: StreamsMember | None, after: StreamsMember) -> None:
         self.owners.replace(before, after)
         self.members[after.member_id] = after
-
-    def _update_subscribed_topics(self) -> None:
-        topology = self.topology
-        self.subscribed_topics = frozenset(topology.source_topics) if self.members and topology else _NOTHING
 
     def tombstones(self) -> list[GroupRecord]:
         """The records that remove the group from the log (STB-1)."""

@@ -34,6 +34,11 @@ class Topology:
         }
 
     @cached_property
+    def names_of_sources(self) -> frozenset[str]:
+        """The same topics without the subtopologies."""
+        return frozenset(self.source_topics)
+
+    @cached_property
     def required_topics(self) -> tuple[str, ...]:
         """All topics that have to exist, in alphabetical order: what tasks read, and changelogs."""
         changelogs = (topic.name for each in self.subtopologies.values() for topic in each.state_changelog_topics)
