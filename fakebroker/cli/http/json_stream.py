@@ -1,14 +1,22 @@
 """Long answers as JSON: in steps, between which the broker serves its clients, and only as fast as they are read."""
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+import logging
+from base64 import b64encode
+from codecs import getincrementaldecoder
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Any, AnyStr, Final
+
+from starlette.types import Send
 
 from fakebroker.broker.engine.journal import Exchange, Recorded
 from fakebroker.cli.http.answers import raw_table, to_json
 from fakebroker.cli.http.event_stream import Stream
+from fakebroker.cli.http.reading_line import line_of_answers
 from fakebroker.cli.http.turns import each_in_turn, pace_of
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.pace import AT_ONCE, Pace
@@ -17,6 +25,19 @@ from fakebroker.testing.reflection.members import is_handle
 LONG: Final = 50  # entries: what has more is written in steps
 TEXTS_PER_STEP: Final = 16
 PIECE_CHARS: Final = 64 * 1024  # sent at a time
+PART: Final = 48 * 1024  # of a text or of bytes that are longer: written at a time; base64 takes three bytes together
+
+log = logging.getLogger("fakebroker")
+
+
+class LongRecords(Iterator[Any]):
+    """Records, read as they are written, of which some are unpacked to more than 1 MiB."""
+
+    def __init__(self, records: Iterator[Any]) -> None:
+        self._records = records
+
+    def __next__(self) -> Any:
+        return next(self._records)
 
 
 class JsonStream(Stream):
@@ -27,24 +48,39 @@ class JsonStream(Stream):
     def __init__(self, value: Any, separate: frozenset[str], status_code: int = 200) -> None:
         """`value` is of many entries (`is_long`); it is written as `to_json` has it."""
         super().__init__(_paced(texts_of(value, separate)), status_code)
+        self._is_in_line = isinstance(value, LongRecords)
+
+    async def _write(self, send: Send, leaving: "asyncio.Future[None]") -> None:
+        if not self._is_in_line:
+            return await super()._write(send, leaving)
+        line = line_of_answers()
+        with suppress(TimeoutError):
+            async with line.turn():
+                return await super()._write(partial(line.send, send), leaving)
+        log.warning("an answer with long records was cut off: its reader took nothing of it, and others waited")
+        return None
 
 
 def is_long(value: Any) -> bool:
-    """Whether a value has so many entries that it is written in steps, at its top or one level below."""
-    if _has_many(value):
+    """Whether a value has so many entries that it is written in steps, at its top or one level below, or long texts."""
+    if _has_many(value) or _has_long_text(value):
         return True
     parts = value.values() if isinstance(value, Mapping) else (each for _, each in _fields_of(value))
     return any(_has_many(each) for each in parts)
 
 
 def texts_of(value: Any, separate: frozenset[str]) -> Iterator[str]:
-    """The JSON of a value, in pieces of about one entry each."""
+    """The JSON of a value, in pieces of about one entry or one part of a long text each; "" is a step without one."""
     if not is_long(value):
         yield _text(to_json(value, separate))
     elif isinstance(value, Mapping):
         yield from _object(raw_table(value).items(), separate)
-    elif _has_many(value):
-        yield from _joined(_entries(value, separate), "[]")
+    elif isinstance(value, str):
+        yield from _long_text(_parts(value))
+    elif isinstance(value, bytes):
+        yield from _long_bytes(value)
+    elif _has_many(value) or (isinstance(value, tuple) and not hasattr(value, "_fields")):
+        yield from _list(value, separate)
     else:
         yield from _object(_fields_of(value), separate)
 
@@ -53,19 +89,37 @@ def array_of(entries: Iterable[Any]) -> Iterator[bytes]:
     """A JSON array in pieces of at least PIECE_CHARS, for a thread that makes them. Each entry is written by itself: a
     thread holds up the others while it writes JSON.
     """
-    for piece in _pieces(_joined(_entries(entries, frozenset()), "[]"), AT_ONCE):
+    for piece in _pieces(_list(entries, frozenset()), AT_ONCE):
         if piece is not None:
             yield piece
 
 
-def _entries(value: Iterable[Any], separate: frozenset[str]) -> Iterator[str]:
-    """The entries of a list. One that has ceased to exist since the list was made is left out."""
+def _list(value: Iterable[Any], separate: frozenset[str]) -> Iterator[str]:
+    """A list. Of an iterator None is no entry, but the end of a step."""
+    yield "["
+    comma = ""
     for each in value:
-        if is_handle(type(each)):
-            with suppress(FakebrokerError):
-                yield _text(to_json(each, separate))
-        else:
+        if each is None and isinstance(value, Iterator):
+            yield ""
+            continue
+        texts = _entry(each, separate)
+        first = next(texts, None)
+        if first is not None:
+            yield comma + first
+            yield from texts
+            comma = ","
+    yield "]"
+
+
+def _entry(each: Any, separate: frozenset[str]) -> Iterator[str]:
+    """An entry of a list; nothing of one that has ceased to exist since the list was made."""
+    if _has_long_text(each):
+        yield from texts_of(each, separate)
+    elif is_handle(type(each)):
+        with suppress(FakebrokerError):
             yield _text(to_json(each, separate))
+    else:
+        yield _text(to_json(each, separate))
 
 
 def _object(items: Iterable[tuple[str, Any]], separate: frozenset[str]) -> Iterator[str]:
@@ -78,13 +132,47 @@ def _object(items: Iterable[tuple[str, Any]], separate: frozenset[str]) -> Itera
     yield "}"
 
 
-def _joined(texts: Iterable[str], ends: str) -> Iterator[str]:
-    yield ends[0]
-    comma = ""
-    for text in texts:
-        yield comma + text
-        comma = ","
-    yield ends[1]
+def _long_bytes(value: bytes) -> Iterator[str]:
+    """Bytes as `to_json` has them."""
+    if (yield from _is_text(value)):
+        decoder = getincrementaldecoder("utf-8")()
+        yield from _long_text(map(decoder.decode, _parts(value)))
+    else:
+        yield '{"base64":"'
+        for part in _parts(value):
+            yield b64encode(part).decode()
+        yield '"}'
+
+
+def _is_text(value: bytes) -> Generator[str, None, bool]:
+    """Whether bytes are UTF-8; each step yields ""."""
+    decoder = getincrementaldecoder("utf-8")()
+    try:
+        for part in _parts(value):
+            decoder.decode(part)
+            yield ""
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _long_text(parts: Iterable[str]) -> Iterator[str]:
+    yield '"'
+    for part in parts:
+        yield _text(part)[1:-1]
+    yield '"'
+
+
+def _parts(value: AnyStr) -> Iterator[AnyStr]:
+    return (value[at : at + PART] for at in range(0, len(value), PART))
+
+
+def _has_long_text(value: Any) -> bool:
+    """Whether a value is or has a text or bytes that are written in parts."""
+    if isinstance(value, str | bytes):
+        return len(value) > PART
+    return isinstance(value, tuple) and any(map(_has_long_text, value))
 
 
 def _fields_of(value: Any) -> Iterator[tuple[str, Any]]:

@@ -12,6 +12,7 @@ from fakebroker.cli.http.answers import to_json
 from fakebroker.cli.http.extra import Extra, Served
 from fakebroker.cli.http.overview import group_lag
 from fakebroker.cli.http.problems import Problem, shown_value
+from fakebroker.cli.http.topic_steps import in_reading_turns
 from fakebroker.cli.http.turns import in_turns
 from fakebroker.protocol.pace import Pace
 from fakebroker.testing.handles.topic_view import BrowsedRecord, browse
@@ -33,7 +34,7 @@ async def _newest(served: Served, request: Request) -> Response:
     """
     topic = _topic(served, request)
     words = request.query_params.get("search", "").lower().encode()
-    newest = await in_turns(_newest_records(topic, words))
+    newest = await in_reading_turns(_newest_records(topic, words))
     return JSONResponse(to_json(newest, frozenset()))
 
 

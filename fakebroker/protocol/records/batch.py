@@ -28,7 +28,14 @@ from fakebroker.protocol.records.batch_format import (
     PRODUCER_ID_POSITION,
     TRANSACTIONAL_BIT,
 )
-from fakebroker.protocol.records.compression import DECOMPRESSED_LIMIT_BYTES, compress, decompress
+from fakebroker.protocol.records.compression import (
+    DECOMPRESSED_LIMIT_BYTES,
+    SHORT_BYTES,
+    Unpacking,
+    compress,
+    decompress,
+    decompress_in_steps,
+)
 from fakebroker.protocol.records.faults import CorruptBatch, InvalidRecord
 from fakebroker.protocol.records.record_codec import Record, decode_records, encode_record
 
@@ -270,8 +277,34 @@ def read_records(
     With `is_checked` the headers of records stay encoded: a scan has checked them. Raises InvalidRecord.
     """
     header = parse_header(batch)
+    return _decoded(payload_of(batch, header, limit_bytes), header, is_checked)
+
+
+def read_records_in_steps(batch: bytes) -> Iterator[Record | None]:
+    """As `read_records`. None is the end of a step: what is long is unpacked in several."""
+    header = parse_header(batch)
+    payload = bytes((yield from _unpack_in_steps(batch, header)))
+    yield from _decoded(payload, header)
+
+
+def is_long_batch(batch: bytes) -> bool:
+    """Whether the records of a batch take more than SHORT_BYTES. Raises BadCompression."""
+    header = parse_header(batch)
+    if header.size_bytes > SHORT_BYTES:
+        return True
+    return next(_unpack_in_steps(batch, header), _NO_STEP) is not _NO_STEP
+
+
+_NO_STEP = object()
+
+
+def _unpack_in_steps(batch: bytes, header: BatchHeader) -> Unpacking:
+    payload, codec = batch[HEADER_BYTES : header.size_bytes], header.attributes & CODEC_BITS
+    return (yield from decompress_in_steps(codec, payload)) if codec else payload
+
+
+def _decoded(payload: bytes, header: BatchHeader, is_checked: bool = False) -> Iterator[Record]:
     append_time_ms = header.max_timestamp_ms if header.is_log_append_time else None
-    payload = payload_of(batch, header, limit_bytes)
     return decode_records(
         payload,
         header.records_count,

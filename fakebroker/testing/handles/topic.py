@@ -9,7 +9,14 @@ from fakebroker.protocol.arguments.types import Count, Offset, TimeoutS
 from fakebroker.protocol.errors import ErrorCode, InvalidArgument, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.pace import Pace, finished
-from fakebroker.protocol.records.batch import build_batch, check_crc, parse_header, read_records
+from fakebroker.protocol.records.batch import (
+    build_batch,
+    check_crc,
+    is_long_batch,
+    parse_header,
+    read_records_in_steps,
+)
+from fakebroker.protocol.records.compression import SHORT_BYTES
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.testing.handles.handle import WAIT_S, Handle
 
@@ -24,6 +31,7 @@ T = TypeVar("T")
 Text = bytes | str | None
 MAX_RECORDS: Final = 500  # of a browse
 CHECKED_PER_STEP_BYTES: Final = 4 << 20
+LARGEST_RATIO: Final = 1000  # what a byte of gzip unpacks to, about
 Headers = Sequence[tuple[str, Text]] | Mapping[str, Text]
 
 
@@ -201,21 +209,23 @@ class TopicHandle(Handle):
             yield
         return found
 
-    def _check_records(self, cluster: "Cluster", partition: int | None) -> Generator[None, None, None]:
-        """Raises KafkaError(CORRUPT_MESSAGE) for a batch that was corrupted."""
-        pace = Pace(CHECKED_PER_STEP_BYTES)
+    def _check_records(self, cluster: "Cluster", partition: int | None) -> Generator[None, None, bool]:
+        """Whether a batch unpacks to more than 1 MiB. Raises KafkaError(CORRUPT_MESSAGE) for one that was corrupted."""
+        pace, is_long = Pace(CHECKED_PER_STEP_BYTES), False
         for each in self._partitions(cluster, partition):
             for batch in _batches_of(each):
                 check_crc(batch, parse_header(batch))
-                if pace.is_over(len(batch)):
+                is_long = is_long or is_long_batch(batch)
+                if pace.is_over(len(batch) + min(len(batch) * LARGEST_RATIO, SHORT_BYTES)):
                     yield
+        return is_long
 
-    def _records(self, cluster: "Cluster", partition: int | None) -> Iterator[StoredRecord]:
-        """The records, read one by one: the logs may change meanwhile."""
+    def _records(self, cluster: "Cluster", partition: int | None) -> Iterator[StoredRecord | None]:
+        """The records, read one by one: the logs may change meanwhile. None is the end of a step."""
         return (record for each in self._partitions(cluster, partition) for record in _records_of(each))
 
     def _all_records(self, cluster: "Cluster", partition: int | None) -> list[StoredRecord]:
-        return list(self._records(cluster, partition))
+        return [record for record in self._records(cluster, partition) if record is not None]
 
     def _partitions(self, cluster: "Cluster", index: int | None) -> "list[Partition]":
         """One partition, or all. Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
@@ -251,13 +261,15 @@ def _batches_of(partition: "Partition") -> Iterator[bytes]:
                 return
 
 
-def _records_of(partition: "Partition") -> Iterator[StoredRecord]:
+def _records_of(partition: "Partition") -> Iterator[StoredRecord | None]:
     for batch in _batches_of(partition):
         header = parse_header(batch)
         check_crc(batch, header)
         if not header.is_control:
-            for record in read_records(batch):
-                if record.offset >= partition.log.log_start_offset:
+            for record in read_records_in_steps(batch):
+                if record is None:
+                    yield None
+                elif record.offset >= partition.log.log_start_offset:
                     yield _stored(partition.index, record)
 
 

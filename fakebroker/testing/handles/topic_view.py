@@ -13,7 +13,7 @@ from fakebroker.broker.core.logs import list_offsets
 from fakebroker.broker.core.logs.fetching import CONSUMER_REPLICA_ID
 from fakebroker.protocol.errors import InvalidArgument, KafkaError
 from fakebroker.protocol.pace import Pace
-from fakebroker.protocol.records.batch import BatchHeader, check_crc, parse_header, read_records
+from fakebroker.protocol.records.batch import BatchHeader, check_crc, parse_header, read_records_in_steps
 from fakebroker.protocol.records.compression import CODEC_NAMES
 from fakebroker.protocol.records.faults import InvalidRecord
 from fakebroker.protocol.records.markers import ControlRecordType
@@ -193,12 +193,12 @@ def browse(partition: "Partition", offset: int, limit: int) -> Generator[None, N
     following: int | None = None
     pace = Pace(RECORDS_PER_STEP)
     for record in _records_from(log, partition.index, first):
-        if record is not None and len(records) == limit:
-            following = record.offset
-            break
-        if record is not None:
+        if record is not None and record.offset >= first:
+            if len(records) == limit:
+                following = record.offset
+                break
             records.append(record)
-        if pace.is_over():
+        if record is None or pace.is_over():
             yield
     return BrowsedRecords(
         partition.index, log.log_start_offset, log.high_watermark, log.log_end_offset, following, records
@@ -206,10 +206,9 @@ def browse(partition: "Partition", offset: int, limit: int) -> Generator[None, N
 
 
 def _records_from(log: "PartitionLog", partition: int, offset: int) -> Iterator[BrowsedRecord | None]:
-    """The records from an offset on, read batch by batch; None for each of a batch that is before it."""
+    """The records of the batches from that of an offset on, read batch by batch; None is the end of a step."""
     for batch in batches_from(log, offset, log.log_end_offset):
-        for each in _of_batch(log, partition, batch, parse_header(batch)):
-            yield each if each.offset >= offset else None
+        yield from _of_batch(log, partition, batch, parse_header(batch))
 
 
 def batches_from(log: "PartitionLog", offset: int, end: int) -> Iterator[bytes]:
@@ -222,7 +221,7 @@ def batches_from(log: "PartitionLog", offset: int, end: int) -> Iterator[bytes]:
         offset = parse_header(batches[0]).last_offset + 1
 
 
-def _of_batch(log: "PartitionLog", partition: int, batch: bytes, header: BatchHeader) -> Iterator[BrowsedRecord]:
+def _of_batch(log: "PartitionLog", partition: int, batch: bytes, header: BatchHeader) -> Iterator[BrowsedRecord | None]:
     plain = BrowsedRecord(
         partition,
         header.base_offset,
@@ -245,8 +244,8 @@ def _of_batch(log: "PartitionLog", partition: int, batch: bytes, header: BatchHe
     )
     try:
         check_crc(batch, header)
-        for record in read_records(batch):
-            yield _marker(plain, record) if header.is_control else _record(plain, header, record)
+        for record in read_records_in_steps(batch):
+            yield record and (_marker(plain, record) if header.is_control else _record(plain, header, record))
     except (InvalidRecord, KafkaError):
         yield plain._replace(is_corrupt=True)
 
