@@ -4,6 +4,7 @@
                Handle       further in: the next stage, or the handler; a handler may park the request, or take steps
                Pause        a deadline resumes it
                NextTurn     the engine's next step resumes it
+               Refuse       an error answer resumes it, which may take steps
                return       its answer, or what it raised, goes to the passage around it
           -> _send       the outermost has answered, and has not settled the request in its own way
 
@@ -21,7 +22,7 @@ from fakebroker.broker.core.security.principals import Principal
 from fakebroker.broker.engine.closed_connection import ClosedConnection
 from fakebroker.broker.engine.connection_state import CLOSING
 from fakebroker.broker.engine.quotas.muting import answer_and_mute
-from fakebroker.broker.engine.stages import Handle, Handler, NextTurn, Passage, Pause, Stage
+from fakebroker.broker.engine.stages import Handle, Handler, NextTurn, Passage, Pause, Refuse, Stage
 from fakebroker.broker.engine.work import Progress, Work
 from fakebroker.protocol.errors import CloseConnection, ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
@@ -276,6 +277,11 @@ class Exchange:
                 entered.pop()
                 response, error = None, self._known(raised)
             else:
+                if isinstance(command, Refuse):
+                    response = self._refusal(command.code)
+                    if response is None:
+                        return False
+                    continue
                 if not isinstance(command, Handle):
                     if command == Pause(0):
                         continue
@@ -296,6 +302,29 @@ class Exchange:
                         del error  # whose traceback has this frame, and those of the driver: a cycle
                 self._response = response
                 return True
+
+    def _refusal(self, code: ErrorCode) -> "Message | None":
+        """The answer in which everything that was asked for failed; None: it is made in steps."""
+        if self.is_gone:
+            return self.route.response()  # whatever it is, nobody hears of it
+        if not self._is_long:
+            return self.error(code)
+        steps = self._refused_in_steps(code)
+        next(steps)
+        self.engine.begin(Work(self, self.call, steps, must_finish=False))
+        return None
+
+    def _refused_in_steps(self, code: ErrorCode) -> Generator[None, None, None]:
+        try:
+            yield  # it has begun, and so hears of it if the client leaves before the first step
+            response = yield from self.route.error_in_steps(self.request, code)
+        except GeneratorExit:
+            self._abandon()
+            raise
+        except Exception as bug:
+            self._resume(error=self._known(bug))
+        else:
+            self._resume(response)
 
     def _enter(self, request: "Message") -> None:
         """To the next stage."""

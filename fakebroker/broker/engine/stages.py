@@ -17,6 +17,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fakebroker.broker.apis.call import Call
+from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema import Message
 
 if TYPE_CHECKING:
@@ -58,7 +59,17 @@ class NextTurn(NamedTuple):
     """Go on when nothing else of the engine is running, so that functions of the test may do anything to the broker."""
 
 
-Command = Handle | Pause | NextTurn
+class Refuse(NamedTuple):
+    """Make the answer in which everything that was asked for failed; the passage is resumed with it.
+
+    It may have an entry for each of millions in the request: of a long one it is made in steps, and the passage is not
+    resumed if the client leaves during these.
+    """
+
+    code: ErrorCode
+
+
+Command = Handle | Pause | NextTurn | Refuse
 Passage = Generator[Command, Message | None, Message | None]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fakebroker.broker.engine.faults.actions import APPLIED, RECEIVED
 from fakebroker.broker.engine.faults.entries import ASKED_WHOLE, Errors, Parts, merge, mirrors_of, with_session
 from fakebroker.broker.engine.faults.sending import send_altered
-from fakebroker.broker.engine.stages import Handle, NextTurn, Passage, Pause
+from fakebroker.broker.engine.stages import Handle, NextTurn, Passage, Pause, Refuse
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.wire.messages.fetch import FetchRequest
 from fakebroker.protocol.wire.messages.produce import ProduceRequest
@@ -100,12 +100,12 @@ class FaultedRequest:
 
     def _take_up(self) -> Passage:
         """Have all of the request handled, or what the error leaves of it."""
-        exchange, route, code = self._exchange, self._exchange.route, self._plan.error_at(RECEIVED)
+        route, code = self._exchange.route, self._plan.error_at(RECEIVED)
         if code is None:
             return (yield from self._handle(self._request))
         parts = self._parts()
         if parts is None:
-            return exchange.error(code)
+            return (yield Refuse(code))
         self._errors = parts.errors(route.response, route.version, code)
         rest = self._request if route.api_key in ASKED_WHOLE else parts.rest
         if rest is None:
@@ -119,7 +119,7 @@ class FaultedRequest:
         try:
             return (yield Handle(request))
         except KafkaError as error:
-            return self._exchange.error(error.code)
+            return (yield Refuse(error.code))
 
     def _applied(self, response: "Message | None") -> Passage:
         """What the faults want of the answer."""
@@ -134,7 +134,7 @@ class FaultedRequest:
         if code is not None:
             parts = self._parts()
             if parts is None:
-                response = exchange.error(code)
+                response = yield Refuse(code)
             else:
                 self._errors = parts.errors(route.response, route.version, code)
         has_error = bool(self._errors) or code is not None or plan.error_at(RECEIVED) is not None
