@@ -380,7 +380,9 @@ class Exchange:
     def _wait(self, command: Pause | NextTurn) -> None:
         """Go on later."""
         if isinstance(command, NextTurn):
-            self.engine.begin(Work(self, self.call, self._next_turn(), must_finish=not self.call.is_answered))
+            steps = self._next_turn()
+            next(steps)
+            self.engine.begin(Work(self, self.call, steps, must_finish=not self.call.is_answered))
             return
         deadline = self._deadline = self._deadline or Deadline(self._awoken, owner=self)
         self.engine.cluster.timers.mono.arm(deadline, self.engine.now.mono_ms + command.delay_ms)
@@ -395,9 +397,12 @@ class Exchange:
             self._resume()
 
     def _next_turn(self) -> Generator[None, None, None]:
+        try:
+            yield  # it has begun, and so hears of it if the client leaves before the turn
+        except GeneratorExit:
+            self._abandon()
+            raise
         self._resume()
-        return
-        yield  # makes it a generator
 
     def _gone(self, _now: Instant) -> None:
         """The client went away. What waits to be handled still is."""

@@ -25,7 +25,7 @@ from fakebroker.broker.core.quotas.client_quotas import (
 from fakebroker.broker.core.quotas.meters import Meters, Violation
 from fakebroker.broker.core.quotas.rates import Window
 from fakebroker.broker.engine.quotas.request_meter import RequestMeter, with_throttle_time
-from fakebroker.broker.engine.stages import Handle, Passage, StageKind
+from fakebroker.broker.engine.stages import Handle, Passage, StageKind, in_turns
 from fakebroker.protocol.errors import KafkaError
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.fetch import FetchRequest
@@ -114,7 +114,7 @@ class Throttling:
         try:
             response = yield Handle(request)
         except KafkaError as error:
-            response = exchange.error(error.code)
+            response = yield from in_turns(exchange.route.error_in_steps(exchange.request, error.code))
         violation = meter.measure(response)
         if violation is None:
             return response
