@@ -61,7 +61,7 @@ class Story:
             self.life.client.produce("made", index, [(b"k", b"old")])
             self.life.broker.pass_time(ms=10)
         for index in (0, 1):
-            batch = self.batch(producer_id=PRODUCER, producer_epoch=0, base_sequence=0, transactional=True)
+            batch = self.batch(producer_id=PRODUCER, producer_epoch=1, base_sequence=0, transactional=True)
             log, now = self.topic.partitions[index].log, self.life.broker._broker_clock.now()
             self.life.broker._call(partial(log.append, batch, now))
 
@@ -146,8 +146,8 @@ def produced(story: Story, batch: bytes, **fields: Any) -> tuple[str, int, dict[
     return "Produce", 9, {"acks": -1, "timeout_ms": 500, "topic_data": data, **fields}
 
 
-def transactional(story: Story) -> tuple[str, int, dict[str, Any]]:
-    batch = story.batch(producer_id=PRODUCER, producer_epoch=0, base_sequence=2, transactional=True)
+def transactional(story: Story, epoch: int) -> tuple[str, int, dict[str, Any]]:
+    batch = story.batch(producer_id=PRODUCER, producer_epoch=epoch, base_sequence=2, transactional=True)
     return produced(story, batch, transactional_id="t")
 
 
@@ -189,7 +189,7 @@ def by_name(name: str, version: int, topics: str = "topics", **fields: Any) -> R
 
 def markers(story: Story) -> tuple[str, int, dict[str, Any]]:
     topics = [{"name": "made", "partition_indexes": list(PARTITIONS)}]
-    marker = {"producer_id": PRODUCER, "producer_epoch": 0, "transaction_result": False, "topics": topics}
+    marker = {"producer_id": PRODUCER, "producer_epoch": 1, "transaction_result": False, "topics": topics}
     return "WriteTxnMarkers", 1, {"markers": [{**marker, "coordinator_epoch": 1}]}
 
 
@@ -203,7 +203,8 @@ REQUESTS: dict[str, Request] = {
     "idempotent Produce": lambda story: produced(
         story, story.batch(producer_id=5, producer_epoch=0, base_sequence=0)
     ),
-    "transactional Produce": transactional,
+    "transactional Produce": lambda story: transactional(story, 1),
+    "fenced Produce": lambda story: transactional(story, 0),
     "WriteTxnMarkers": markers,
     "Fetch": fetched,
     "Fetch that waits": lambda story: fetched(story, min_bytes=1 << 19, max_wait_ms=500),
