@@ -67,7 +67,7 @@ def to_json(value: Any, separate: frozenset[str]) -> Json:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if is_handle(type(value)):
-        return {name: to_json(each, separate) for name, each in _state(value, separate)}
+        return {name: to_json(each, separate) for name, each in shown_properties(value, separate)}
     return _collection(value, separate)
 
 
@@ -112,7 +112,8 @@ def raw_table(table: Mapping[Any, Any]) -> dict[str, Any]:
     return result
 
 
-def _state(handle: Any, separate: frozenset[str]) -> Iterator[tuple[str, Any]]:
+def shown_properties(handle: Any, separate: frozenset[str]) -> Iterator[tuple[str, Any]]:
+    """What a handle is shown with."""
     for name, _ in identity(type(handle)):
         yield name, getattr(handle, name)
     for member in state_of(type(handle), separate):
