@@ -103,6 +103,13 @@ class Partition:
         return self._log
 
     @property
+    def end_offset(self) -> int:
+        """The log end offset. A look does not make the log."""
+        if self._log is not None:
+            return self._log.log_end_offset
+        return 0 if self.empty_range is None else self.empty_range.end
+
+    @property
     def live_replicas(self) -> list[int]:
         """The brokers of its replicas that are not fenced and can use their log directory, in their order."""
         live = self.topic.cluster.live(self.replicas)

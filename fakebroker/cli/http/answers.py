@@ -2,7 +2,7 @@
 
 A handle is the object of its properties. A named tuple is an object of its fields. A table whose keys are tuples, as
 the offsets by topic and partition, is a table of tables. Bytes are their text if they are UTF-8, else
-`{"base64": "..."}`. Times of day are ISO 8601 in UTC.
+`{"base64": "..."}`. Times of day are ISO 8601 in UTC. What JSON has no numbers for is "NaN", "Infinity", "-Infinity".
 """
 
 import inspect
@@ -16,7 +16,9 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from fakebroker.broker.engine.journal import Event, Exchange, Recorded
 from fakebroker.protocol.annotations import type_hints
+from fakebroker.protocol.schema.jsonable import number_to_json
 from fakebroker.testing.handles.journal import RUN_IN_MEMORY
+from fakebroker.testing.handles.telemetry import MetricValue
 from fakebroker.testing.journal.rows import rows_of
 from fakebroker.testing.reflection.members import Member, is_handle, is_optional, members_of
 
@@ -48,6 +50,13 @@ BYTES: Schema = {
         },
     ],
 }
+_ANY_NUMBER: Schema = {
+    "description": "A number, or the text of what JSON has no number for.",
+    "anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}],
+}
+_OF_CLIENTS: dict[tuple[type, str], Schema] = {
+    (MetricValue, "value"): _ANY_NUMBER
+}  # all other numbers are the broker's own, and finite
 JOURNAL_LINE: Schema = {
     "type": "object",
     "description": "A line of the journal; its fields depend on its kind ; `GET /names` has the kinds.",
@@ -58,8 +67,10 @@ JOURNAL_LINE: Schema = {
 
 def to_json(value: Any, separate: frozenset[str]) -> Json:
     """A value as data for JSON, without the properties in `separate` ("GroupHandle.committed"): they have own paths."""
-    if value is None or isinstance(value, bool | int | float | str):
+    if value is None or isinstance(value, bool | int | str):
         return value.value if isinstance(value, Enum) else value
+    if isinstance(value, float):
+        return number_to_json(value)
     if isinstance(value, bytes):
         return _bytes(value)
     if isinstance(value, Exchange | Recorded):
@@ -67,7 +78,7 @@ def to_json(value: Any, separate: frozenset[str]) -> Json:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if is_handle(type(value)):
-        return {name: to_json(each, separate) for name, each in _state(value, separate)}
+        return {name: to_json(each, separate) for name, each in shown_properties(value, separate)}
     return _collection(value, separate)
 
 
@@ -112,7 +123,8 @@ def raw_table(table: Mapping[Any, Any]) -> dict[str, Any]:
     return result
 
 
-def _state(handle: Any, separate: frozenset[str]) -> Iterator[tuple[str, Any]]:
+def shown_properties(handle: Any, separate: frozenset[str]) -> Iterator[tuple[str, Any]]:
+    """What a handle is shown with."""
     for name, _ in identity(type(handle)):
         yield name, getattr(handle, name)
     for member in state_of(type(handle), separate):
@@ -188,7 +200,7 @@ class Schemas:
             members = [(name, hint, "") for name, hint in get_type_hints(kind).items() if name[0] != "_"]
         else:
             raise TypeError(f"no schema for {kind}")
-        properties = {name: self._described(hint, doc) for name, hint, doc in members}
+        properties = {name: _OF_CLIENTS.get((kind, name)) or self._described(hint, doc) for name, hint, doc in members}
         about = {"description": " ".join((inspect.getdoc(kind) or "").split())}
         return {"type": "object", **about, "properties": properties, "required": list(properties)}
 

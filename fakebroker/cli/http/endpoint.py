@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from fakebroker.cli.http.answers import identity, to_json
 from fakebroker.cli.http.arguments import Arguments, read
 from fakebroker.cli.http.event_stream import ThreadStream, disconnected
-from fakebroker.cli.http.json_stream import JsonStream, array_of, is_long
+from fakebroker.cli.http.json_stream import JsonStream, array_of, is_long, state_of_long
 from fakebroker.cli.http.operations import OPERATIONS, Operation, separate_properties
 from fakebroker.cli.http.problems import Problem, kafka_problem, shown_value
 from fakebroker.cli.http.request_body import body_of
@@ -118,6 +118,7 @@ class Endpoint:
         if wants_text(request) and has_text(self.operation):
             return PlainTextResponse(await asyncio.to_thread(lambda: f"{result}\n"))
         status = 201 if creates(self.operation) else 200
+        result = state_of_long(result, separate_properties())
         if is_long(result):
             return JsonStream(result, separate_properties(), status)
         return JSONResponse(to_json(result, separate_properties()), status)

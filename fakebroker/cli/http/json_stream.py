@@ -14,12 +14,13 @@ from typing import Any, AnyStr, Final
 from starlette.types import Send
 
 from fakebroker.broker.engine.journal import Exchange, Recorded
-from fakebroker.cli.http.answers import raw_table, to_json
+from fakebroker.cli.http.answers import raw_table, shown_properties, to_json
 from fakebroker.cli.http.event_stream import Stream
 from fakebroker.cli.http.reading_line import line_of_answers
 from fakebroker.cli.http.turns import each_in_turn, pace_of
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.pace import AT_ONCE, Pace
+from fakebroker.testing.handles.handle import Handle
 from fakebroker.testing.reflection.members import is_handle
 
 LONG: Final = 50  # entries: what has more is written in steps
@@ -63,10 +64,17 @@ class JsonStream(Stream):
 
 def is_long(value: Any) -> bool:
     """Whether a value has so many entries that it is written in steps, at its top or one level below, or long texts."""
-    if _has_many(value) or _has_long_text(value):
+    if _has_many(value) or _has_long_parts(value):
         return True
+    if isinstance(value, list) and value and isinstance(value[0], Handle):
+        return sum(map(shown_entries, value)) > LONG
     parts = value.values() if isinstance(value, Mapping) else (each for _, each in _fields_of(value))
     return any(_has_many(each) for each in parts)
+
+
+def shown_entries(handle: Handle) -> int:
+    """About how many entries the lists and tables have that a handle is shown with."""
+    return handle._shown_entries()
 
 
 def texts_of(value: Any, separate: frozenset[str]) -> Iterator[str]:
@@ -79,10 +87,17 @@ def texts_of(value: Any, separate: frozenset[str]) -> Iterator[str]:
         yield from _long_text(_parts(value))
     elif isinstance(value, bytes):
         yield from _long_bytes(value)
-    elif _has_many(value) or (isinstance(value, tuple) and not hasattr(value, "_fields")):
+    elif isinstance(value, list) or _has_many(value) or (isinstance(value, tuple) and not hasattr(value, "_fields")):
         yield from _list(value, separate)
     else:
         yield from _object(_fields_of(value), separate)
+
+
+def state_of_long(value: Any, separate: frozenset[str]) -> Any:
+    """A handle that has many entries as the table of its properties, of one moment; another value as it is."""
+    if isinstance(value, Handle) and shown_entries(value) > LONG:
+        return dict(shown_properties(value, separate))
+    return value
 
 
 def array_of(entries: Iterable[Any]) -> Iterator[bytes]:
@@ -113,11 +128,11 @@ def _list(value: Iterable[Any], separate: frozenset[str]) -> Iterator[str]:
 
 def _entry(each: Any, separate: frozenset[str]) -> Iterator[str]:
     """An entry of a list; nothing of one that has ceased to exist since the list was made."""
-    if _has_long_text(each):
+    if _has_long_parts(each):
         yield from texts_of(each, separate)
     elif is_handle(type(each)):
         with suppress(FakebrokerError):
-            yield _text(to_json(each, separate))
+            yield from texts_of(state_of_long(each, separate), separate)
     else:
         yield _text(to_json(each, separate))
 
@@ -126,8 +141,9 @@ def _object(items: Iterable[tuple[str, Any]], separate: frozenset[str]) -> Itera
     yield "{"
     comma = ""
     for name, value in items:
-        yield f"{comma}{_text(name)}:"
-        yield from texts_of(value, separate)
+        texts = texts_of(value, separate)
+        yield f"{comma}{_text(name)}:{next(texts)}"
+        yield from texts
         comma = ","
     yield "}"
 
@@ -168,11 +184,13 @@ def _parts(value: AnyStr) -> Iterator[AnyStr]:
     return (value[at : at + PART] for at in range(0, len(value), PART))
 
 
-def _has_long_text(value: Any) -> bool:
-    """Whether a value is or has a text or bytes that are written in parts."""
+def _has_long_parts(value: Any) -> bool:
+    """Whether a value is or has a text or bytes that are written in parts, or a tuple that is written in steps."""
     if isinstance(value, str | bytes):
         return len(value) > PART
-    return isinstance(value, tuple) and any(map(_has_long_text, value))
+    if not isinstance(value, tuple) or hasattr(value, "as_json"):
+        return False
+    return len(value) > LONG or any(map(_has_long_parts, value))
 
 
 def _fields_of(value: Any) -> Iterator[tuple[str, Any]]:

@@ -30,6 +30,11 @@ def to_json(message: Struct, version: int, show_records: Callable[[bytes], Json]
     return _struct_to_json(message, _writers(kind, version), show_records)
 
 
+def number_to_json(value: float) -> Json:
+    """A number as JSON has it, or the text for one that JSON does not have."""
+    return value if isfinite(value) else _NO_NUMBERS[str(value)]
+
+
 def from_json(cls: type[M], version: int, data: dict[str, Json]) -> M:
     """A message from data. Raises WireError for unknown field names and values that are nothing of the kind."""
     message: M = _struct(cls, version, data, cls.kafka_name)
@@ -85,7 +90,7 @@ def _writer(kind: "Primitive | type[Declaration]", version: int) -> _Write | Non
     if kind is RECORDS:
         return lambda value, show: show(bytes(value)) if show else _hex(value)
     if kind is FLOAT64:
-        return lambda value, _show: value if isfinite(value) else _NO_NUMBERS[str(value)]
+        return lambda value, _show: number_to_json(value)
     return None if kind.char or kind is STRING else lambda value, _show: _hex(value)
 
 

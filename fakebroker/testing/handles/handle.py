@@ -27,6 +27,10 @@ class Handle(ShortErrors):
         """Run `function(cluster, now)` on the engine's thread; returns what it returns and raises what it raises."""
         return self._access._call(lambda: function(self._access._engine.cluster, self._access._engine.now))
 
+    def _shown_entries(self) -> int:
+        """About how many entries the lists and tables have that it is shown with."""
+        return 1
+
 
 class EndsWithBlock(ShortErrors):
     """Something that a test sets, and that ends at the end of a `with` block: `_end_block` is called there."""

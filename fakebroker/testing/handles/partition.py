@@ -59,12 +59,12 @@ class PartitionHandle(Handle):
     @property
     def high_watermark(self) -> int:
         """The high watermark: consumers read up to it, and all in-sync replicas have the records before it."""
-        return self._ask(lambda partition: partition.log.high_watermark)
+        return self._ask(lambda partition: partition.log.high_watermark if partition.has_log else 0)
 
     @property
     def log_end_offset(self) -> int:
         """The offset of the next record."""
-        return self._ask(lambda partition: partition.log.log_end_offset)
+        return self._ask(lambda partition: partition.end_offset)
 
     def move_leader(self, to: int) -> None:
         """Move the leadership to another replica, as a preferred election after a reassignment does (CLU-30).

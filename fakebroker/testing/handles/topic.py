@@ -80,9 +80,7 @@ class TopicHandle(Handle):
     @property
     def end_offsets(self) -> dict[int, int]:
         """The log end offset of each partition: where its next record will be."""
-        return self._with_cluster(
-            lambda cluster, _: {p.index: p.log.log_end_offset for p in self._topic(cluster).partitions}
-        )
+        return self._with_cluster(lambda cluster, _: {p.index: p.end_offset for p in self._topic(cluster).partitions})
 
     def view(self) -> "TopicView":
         """The topic with its settings and partitions: leader, replicas, offsets, size, open transactions."""
@@ -170,7 +168,7 @@ class TopicHandle(Handle):
         def probe() -> T | None:
             cluster = self._access._engine.cluster
             topic = cluster.topics.get(self.name)
-            if topic is None or sum(p.log.log_end_offset for p in topic.partitions) < records:
+            if topic is None or sum(p.end_offset for p in topic.partitions) < records:
                 return None
             return result(cluster)
 
@@ -178,12 +176,16 @@ class TopicHandle(Handle):
             topic = self._access._engine.cluster.topics.get(self.name)
             seen = "the topic does not exist"
             if topic is not None:
-                seen = f"there are {sum(p.log.log_end_offset for p in topic.partitions)}"
+                seen = f"there are {sum(p.end_offset for p in topic.partitions)}"
             return f"waited {timeout_s:g} s for {records} records in topic {self.name}: {seen}"
 
         return self._access.wait(probe, timeout_s, failure)
 
-    # In steps, for the thread that owns the engine
+    # For the thread that owns the engine: what takes long in steps
+
+    def _shown_entries(self) -> int:
+        topic = self._access._engine.cluster.topics.get(self.name)
+        return 1 if topic is None else len(topic.partitions)
 
     def _view(self, cluster: "Cluster") -> "Generator[None, None, TopicView]":
         from fakebroker.testing.handles.topic_view import topic_view
