@@ -127,6 +127,16 @@ def test_clients_that_are_gone_leave_no_meters_behind() -> None:
     assert len(of._buckets) <= 1024
 
 
+def test_a_rate_that_counts_is_not_forgotten() -> None:
+    """A client beyond its quota still is when it has come with very many other ids."""
+    of, _ = meters(producer_byte_rate=1000)
+    assert throttle_ms(of, PRODUCED, 20_000) == 10_000
+    for number in range(3000):
+        throttle_ms(of, PRODUCED, 1, client_id=f"app-{number}")
+
+    assert throttle_ms(of, PRODUCED, 0) == 10_000
+
+
 def test_an_owed_token_is_not_forgotten() -> None:
     """A client that owes tokens still does when the meters of very many others were dropped."""
     of, _ = meters(controller_mutation_rate=1)
