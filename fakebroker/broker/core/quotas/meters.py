@@ -1,5 +1,6 @@
 """What one broker measures of its clients, and for how long they are throttled (KIP-124, KIP-219, KIP-599, KIP-612)."""
 
+from hashlib import sha256
 from math import floor
 from typing import NamedTuple
 
@@ -15,8 +16,12 @@ from fakebroker.broker.core.quotas.client_quotas import (
 from fakebroker.broker.core.quotas.rates import TokenBucket, Window, WindowedRate
 
 _MAX_METERS = 1024  # before those are dropped that have nothing to say any more; then twice as many as are left
+_LONGEST_NAME = 64  # characters; a client chooses its id, of up to 32 KB, and another with each request
 _LONG_MAX = 2**63 - 1
 _BOUNDED = (REQUEST_PERCENTAGE, CONNECTION_CREATION_RATE)  # throttled for one sample's time at most
+
+_Measured = tuple[str | bytes, str | bytes]
+"""A scope of which long names are digests."""
 
 
 class Violation(NamedTuple):
@@ -42,8 +47,8 @@ class Meters:
         self._quotas = quotas
         self._window = window
         self._controller_window = controller_window
-        self._rates: dict[tuple[str, Scope], WindowedRate] = {}
-        self._buckets: dict[Scope, TokenBucket] = {}
+        self._rates: dict[tuple[str, _Measured], WindowedRate] = {}
+        self._buckets: dict[_Measured, TokenBucket] = {}
         self._most_rates = self._most_buckets = _MAX_METERS
 
     def record(self, key: str, user: str, client_id: str, value: float, now_ms: int) -> Violation | None:
@@ -113,22 +118,33 @@ class Meters:
         return Violation(key, applied.entity, measured, limit, _as_int(throttle_ms))
 
     def _rate(self, key: str, scope: Scope, now_ms: int) -> WindowedRate:
-        rate = self._rates.get((key, scope))
+        measured = _measured(scope)
+        rate = self._rates.get((key, measured))
         if rate is None:
             if len(self._rates) >= self._most_rates:
                 self._rates = {name: each for name, each in self._rates.items() if not each.is_idle(now_ms)}
                 self._most_rates = max(_MAX_METERS, 2 * len(self._rates))
-            rate = self._rates[key, scope] = WindowedRate(self._window)
+            rate = self._rates[key, measured] = WindowedRate(self._window)
         return rate
 
     def _bucket(self, scope: Scope, now_ms: int) -> TokenBucket:
-        bucket = self._buckets.get(scope)
+        measured = _measured(scope)
+        bucket = self._buckets.get(measured)
         if bucket is None:
             if len(self._buckets) >= self._most_buckets:
                 self._buckets = {name: each for name, each in self._buckets.items() if not each.is_full(now_ms)}
                 self._most_buckets = max(_MAX_METERS, 2 * len(self._buckets))
-            bucket = self._buckets[scope] = TokenBucket(self._controller_window)
+            bucket = self._buckets[measured] = TokenBucket(self._controller_window)
         return bucket
+
+
+def _measured(scope: Scope) -> _Measured:
+    """By what a meter is known. Long names are not kept."""
+    return _short(scope.user), _short(scope.client_id)
+
+
+def _short(name: str) -> str | bytes:
+    return name if len(name) <= _LONGEST_NAME else sha256(name.encode("utf-8", "surrogatepass")).digest()
 
 
 def _rounded(value: float) -> int:

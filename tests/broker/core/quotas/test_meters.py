@@ -1,5 +1,7 @@
 """What a broker measures, and for how long it throttles."""
 
+import tracemalloc
+
 import pytest
 
 from fakebroker.broker.core.quotas.client_quotas import ClientQuotas, make_entity
@@ -125,6 +127,16 @@ def test_clients_that_are_gone_leave_no_meters_behind() -> None:
     assert len(of._buckets) <= 1024
 
 
+def test_a_rate_that_counts_is_not_forgotten() -> None:
+    """A client beyond its quota still is when it has come with very many other ids."""
+    of, _ = meters(producer_byte_rate=1000)
+    assert throttle_ms(of, PRODUCED, 20_000) == 10_000
+    for number in range(3000):
+        throttle_ms(of, PRODUCED, 1, client_id=f"app-{number}")
+
+    assert throttle_ms(of, PRODUCED, 0) == 10_000
+
+
 def test_an_owed_token_is_not_forgotten() -> None:
     """A client that owes tokens still does when the meters of very many others were dropped."""
     of, _ = meters(controller_mutation_rate=1)
@@ -134,3 +146,28 @@ def test_an_owed_token_is_not_forgotten() -> None:
 
     may, _ = of.mutation("ANONYMOUS", "debtor", 1, 300_000, is_strict=True)
     assert not may
+
+
+def test_long_client_ids_are_not_kept() -> None:
+    """A client that has another id of 32 KB with each request takes no more than others do."""
+    of, _ = meters(producer_byte_rate=1000, controller_mutation_rate=1)
+    tracemalloc.start()
+    for number in range(1000):
+        client_id = f"{number:08}" * 4000
+        throttle_ms(of, PRODUCED, 1, client_id=client_id)
+        of.mutation("ANONYMOUS", client_id, 1, 0, is_strict=True)
+    kept_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert kept_bytes < 1_200_000
+
+
+def test_long_client_ids_are_measured_apart() -> None:
+    """Each by itself, however much of them is the same."""
+    of, _ = meters(producer_byte_rate=1000, controller_mutation_rate=1)
+    one, other = "c" * 32_000 + "1", "c" * 32_000 + "2"
+
+    assert [throttle_ms(of, PRODUCED, 8000, client_id=client_id) for client_id in (one, other, one)] == [0, 0, 6000]
+    assert of.mutation("ANONYMOUS", one, 1000, 0, is_strict=True)[0]
+    assert not of.mutation("ANONYMOUS", one, 1, 0, is_strict=True)[0]
+    assert of.mutation("ANONYMOUS", other, 1, 0, is_strict=True)[0]

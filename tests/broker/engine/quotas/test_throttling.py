@@ -10,9 +10,11 @@ from fakebroker.broker.core.topics import CONSUMER_OFFSETS
 from fakebroker.broker.engine.faults.spec import FaultSpec
 from fakebroker.broker.engine.journal import Recorded
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.listeners import Listener
 from fakebroker.protocol.wire.messages.fetch import FetchTopic
 from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
 from fakebroker.protocol.wire.messages.streams_group_heartbeat import Subtopology, TopicInfo, Topology
+from fakebroker.protocol.wire.registry import api
 from fakebroker.testing.explanations.failure_story import story
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.engine import Client, SimEngine
@@ -21,7 +23,32 @@ from tests.support.logins import lab_with_sasl, logged_in
 from tests.support.throttled import InVirtualTime, create_topic, delete_topic, fetch, produce, set_quotas
 
 MISSING_INTERNAL_TOPICS = 3
+FORWARDED = (
+    "CreateTopics",
+    "DeleteTopics",
+    "CreateAcls",
+    "DeleteAcls",
+    "AlterConfigs",
+    "CreatePartitions",
+    "CreateDelegationToken",
+    "RenewDelegationToken",
+    "ExpireDelegationToken",
+    "ElectLeaders",
+    "IncrementalAlterConfigs",
+    "AlterPartitionReassignments",
+    "ListPartitionReassignments",
+    "AlterClientQuotas",
+    "AlterUserScramCredentials",
+    "UpdateFeatures",
+    "UnregisterBroker",
+)
 ANYBODY = [("client-id", None)]
+
+
+def throttled_in(lab: SimEngine) -> list[ClientThrottled]:
+    """What the journal says of throttling."""
+    entries = [each for each in lab.journal.entries() if isinstance(each, Recorded)]
+    return [each.event for each in entries if isinstance(each.event, ClientThrottled)]
 
 
 class Lab:
@@ -33,9 +60,7 @@ class Lab:
         create_topic(self.asker)
 
     def throttled(self) -> list[ClientThrottled]:
-        """What the journal says of throttling."""
-        entries = [each for each in self.engine.journal.entries() if isinstance(each, Recorded)]
-        return [each.event for each in entries if isinstance(each.event, ClientThrottled)]
+        return throttled_in(self.engine)
 
     def muted_ms(self, client: Client) -> int:
         """How long it takes until a request of a client is answered; a minute at most."""
@@ -191,6 +216,47 @@ def test_every_request_takes_time() -> None:
     assert [event.api for event in lab.throttled()] == ["Heartbeat"] * 2
 
 
+@pytest.mark.rules("QU-10")
+def test_requests_between_brokers_are_not_measured() -> None:
+    """Who writes the markers of a transaction is a broker, whatever its client id."""
+    lab = Lab()
+    set_quotas(lab.asker, ANYBODY, request_percentage=0.00001)
+    for _ in range(3):
+        lab.asker.ask("r", "WriteTxnMarkers", 1, markers=[])
+
+    assert lab.throttled() == []
+    assert lab.asker.ask("r", "ApiVersions", 1).throttle_time_ms == 1000
+
+
+@pytest.mark.rules("QU-7", "QU-8", "QU-10")
+def test_of_several_quotas_that_are_exceeded_the_longest_time_counts() -> None:
+    """Whichever of them is asked first: the bytes of a Produce, and the time of a Fetch."""
+    lab = Lab()
+    produce(lab.asker, "admin", 4000)
+    set_quotas(lab.asker, ANYBODY, producer_byte_rate=1000, consumer_byte_rate=10, request_percentage=0.00001)
+
+    assert produce(lab.asker, "p", 30_000).throttle_time_ms > 20_000
+    set_quotas(lab.asker, [("client-id", "f")], consumer_byte_rate=10_000)
+    assert fetch(lab.asker, "f", 10_000).throttle_time_ms == 1000
+    said = {event.client_id: event.quota for event in lab.throttled()}
+    assert (said["p"], said["f"]) == ("producer_byte_rate", "request_percentage")
+
+
+@pytest.mark.rules("QU-10")
+@pytest.mark.parametrize("name", FORWARDED)
+def test_what_is_passed_on_to_the_controller_is_measured_there(name: str) -> None:
+    """Whichever broker was asked: one request is within the quota, and the second, to another broker, is not."""
+    listeners = [Listener(node_id, "127.0.0.1", 9091 + node_id) for node_id in (1, 2)]
+    lab = SimEngine(node_ids=(1, 2), listeners=listeners)
+    lab.cluster.client_quotas.alter(make_entity({"client-id": None}), {"request_percentage": 0.001})
+    version, (one, other) = api(name).max, map(lab.client, listeners)
+    one.ask(name, version)
+    assert throttled_in(lab) == []
+
+    other.ask(name, version)
+    assert [(each.node_id, each.api) for each in throttled_in(lab)] == [(2, name)]
+
+
 def test_requests_that_take_no_time_are_never_throttled() -> None:
     """By a setting of 0."""
     lab = Lab(**{"fakebroker.request.time.us": 0})
@@ -306,15 +372,16 @@ def test_addresses_that_connect_too_often_are_not_let_in() -> None:
 
 
 def test_a_throttled_client_that_leaves_is_forgotten() -> None:
-    """Nothing of it comes up when its time is over."""
+    """At once, for its time may be 24 days; and nothing of it comes up when that is over."""
     lab = Lab()
     set_quotas(lab.asker, ANYBODY, producer_byte_rate=1000)
-    produce(lab.asker, "p", 30_000)
-    lab.client_of("p").socket.close()
     before = len(lab.engine.cluster.timers.mono)
-    lab.engine.network.advance(60_000)
+    produce(lab.asker, "p", 30_000)
+    assert len(lab.engine.cluster.timers.mono) == before + 1
+    lab.client_of("p").socket.close()
 
-    assert len(lab.engine.cluster.timers.mono) <= before
+    assert len(lab.engine.cluster.timers.mono) == before
+    lab.engine.network.advance(60_000)
     assert lab.engine.engine.errors == []
 
 
