@@ -12,6 +12,7 @@ from fakebroker.scenarios.script import Json, SourceLine
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _USE = re.compile(r"\$\{((?:(?!\$\{)[^}])*+)\}")  # up to the next "${" at most: else each looks to the end of the text
 MAX_VALUES = 50_000  # that parameters may put into a file
+MAX_CHARS = 10_000_000  # of the texts with parameters, and those that parameters are, together
 
 
 class Filling:
@@ -21,6 +22,7 @@ class Filling:
         self._values = values
         self._reading = reading
         self._room = MAX_VALUES
+        self._chars_left = MAX_CHARS
 
     def filled(self, node: Node) -> Node:
         """The node with everything in it filled in. What is wrong is kept as a problem, and stays."""
@@ -53,12 +55,25 @@ class Filling:
                 self._room -= _size(found)
                 if self._room < 0:
                     raise Wrong(node, f"parameters put more than {MAX_VALUES} values into this file")
+                self._count(_chars(found), node)
                 return _from_parameter(found, whole[1], node.place)
-            text = _USE.sub(lambda use: self._text(use[1], node), node.value)
+            text = self._filled_text(node)
         except Wrong as wrong:
             self._reading.wrong(wrong.node, "", wrong.message)
             return node
         return Scalar(node.place, text, text, is_plain=False, parameters=tuple(_USE.findall(node.value)))
+
+    def _filled_text(self, node: Scalar) -> str:
+        """The text of a node with its parameters, which is not made if it is too long."""
+        parts = _USE.split(node.value)
+        parts[1::2] = [self._text(name, node) for name in parts[1::2]]
+        self._count(sum(map(len, parts)), node)
+        return "".join(parts)
+
+    def _count(self, chars: int, node: Scalar) -> None:
+        self._chars_left -= chars
+        if self._chars_left < 0:
+            raise Wrong(node, f"with parameters the texts of this file have more than {MAX_CHARS} characters")
 
     def _text(self, name: str, node: Scalar) -> str:
         value = self._value(name, node)
@@ -109,3 +124,10 @@ def _from_parameter(node: Node, name: str, place: SourceLine | None = None) -> N
 def _size(node: Node) -> int:
     inner = node.items if isinstance(node, Items) else node.entries.values() if isinstance(node, Table) else ()
     return 1 + sum(map(_size, inner))
+
+
+def _chars(node: Node) -> int:
+    if isinstance(node, Scalar):
+        return len(node.text)
+    inner = node.items if isinstance(node, Items) else node.entries.values() if isinstance(node, Table) else ()
+    return sum(map(_chars, inner))

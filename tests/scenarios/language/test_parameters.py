@@ -1,12 +1,14 @@
 """Parameters in nodes."""
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.scenarios.errors import ScenarioError
 from fakebroker.scenarios.language.kinds import Reading, plain
-from fakebroker.scenarios.language.parameters import Filling, node_of
+from fakebroker.scenarios.language.parameters import MAX_CHARS, Filling, node_of
 from fakebroker.scenarios.language.yaml_file import Scalar, parse_yaml
 from fakebroker.scenarios.script import SourceLine
 
@@ -88,3 +90,34 @@ def test_a_text_of_many_beginnings_is_read_in_one_pass() -> None:
     text = "${" * 200_000
 
     assert filled(f'a: "{text}"', n=3) == ({"a": text}, [])
+
+
+LONG = "x" * 1_000_000
+FITS = MAX_CHARS // len(LONG)
+
+
+@pytest.mark.parametrize("text", ['a: "uses"', 'a: "uses"\nb: "uses"'])
+def test_texts_have_a_bound_of_characters(text: str) -> None:
+    """A parameter that is used very often in texts is refused, and the long text is not made."""
+    tracemalloc.start()
+    try:
+        data, problems = filled(text.replace("uses", "${p}" * 400), p=LONG)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert all(f"more than {MAX_CHARS} characters" in problem for problem in problems)
+    assert len(problems) == text.count("uses")
+    assert peak_bytes < len(LONG)
+    assert data == dict.fromkeys(("a", "b")[: len(problems)], "${p}" * 400)
+
+
+def test_values_have_the_same_bound() -> None:
+    """A long parameter that is used as a value counts with each use."""
+    _, problems = filled("[" + ", ".join(['"${p}"'] * (FITS + 1)) + "]", p=LONG)
+    assert len(problems) == 1
+    assert f"more than {MAX_CHARS} characters" in problems[0]
+
+
+def test_texts_within_the_bound_are_filled() -> None:
+    """As many characters as fit are put in."""
+    assert filled('a: "' + "${p}" * FITS + '"', p=LONG) == ({"a": LONG * FITS}, [])
