@@ -14,6 +14,7 @@ from fakebroker.broker.core.security.acls import (
     acl_of,
 )
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace, listed
 from fakebroker.protocol.wire.messages.create_acls import (
     AclCreation,
     AclCreationResult,
@@ -30,19 +31,25 @@ def handle(call: Call, request: CreateAclsRequest) -> CreateAclsResponse | None:
     A code that only filters have, in one entry, is UNKNOWN_SERVER_ERROR for all. Raises CloseConnection if an entry has
     an unknown code, 0.
     """
+    return call.work(_in_steps(call, request), must_finish=True)
+
+
+def _in_steps(call: Call, request: CreateAclsRequest) -> Steps[CreateAclsResponse]:
+    authorizer, pace, are_filters = call.cluster.authorizer, call.pace(ENTRIES_PER_STEP), False
     for each in request.creations:
         refuse_unknown(each.resource_type, each.resource_pattern_type, each.operation, each.permission_type)
-    authorizer = call.cluster.authorizer
+        are_filters = are_filters or _is_filter(each)
+        if pace.is_over():
+            yield
     if authorizer is None:
-        return _all(request, ErrorCode.SECURITY_DISABLED, f"{NO_AUTHORIZER}.")
-    if any(_is_filter(each) for each in request.creations):
-        return _all(request, ErrorCode.UNKNOWN_SERVER_ERROR, None)
-    return call.work(_in_steps(call, request, authorizer.acls), must_finish=True)
+        return (yield from _all(request, ErrorCode.SECURITY_DISABLED, f"{NO_AUTHORIZER}.", pace))
+    if are_filters:
+        return (yield from _all(request, ErrorCode.UNKNOWN_SERVER_ERROR, None, pace))
+    return (yield from _added(call, request, authorizer.acls, pace))
 
 
-def _in_steps(call: Call, request: CreateAclsRequest, acls: Acls) -> Steps[CreateAclsResponse]:
+def _added(call: Call, request: CreateAclsRequest, acls: Acls, pace: Pace) -> Steps[CreateAclsResponse]:
     """All entries are checked before the first one counts."""
-    pace = call.pace(ENTRIES_PER_STEP)
     results, wanted = [], list[Acl]()
     for each in request.creations:
         result = AclCreationResult(error_message="")
@@ -61,10 +68,9 @@ def _in_steps(call: Call, request: CreateAclsRequest, acls: Acls) -> Steps[Creat
     return CreateAclsResponse(results=results)
 
 
-def _all(request: CreateAclsRequest, code: ErrorCode, text: str | None) -> CreateAclsResponse:
-    return CreateAclsResponse(
-        results=[AclCreationResult(error_code=code, error_message=text) for _ in request.creations]
-    )
+def _all(request: CreateAclsRequest, code: ErrorCode, text: str | None, pace: Pace) -> Steps[CreateAclsResponse]:
+    results = (AclCreationResult(error_code=code, error_message=text) for _ in request.creations)
+    return CreateAclsResponse(results=(yield from listed(results, pace)))
 
 
 def _is_filter(each: AclCreation) -> bool:

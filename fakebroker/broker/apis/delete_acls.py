@@ -6,7 +6,7 @@ from fakebroker.broker.apis.repeated_entries import RepeatedEntries
 from fakebroker.broker.core.events import AclChanged
 from fakebroker.broker.core.security.acls import Acl, AclFilter, Acls
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import kept
+from fakebroker.protocol.pace import kept, listed
 from fakebroker.protocol.wire.messages.delete_acls import (
     DeleteAclsFilterResult,
     DeleteAclsMatchingAcl,
@@ -14,6 +14,7 @@ from fakebroker.protocol.wire.messages.delete_acls import (
     DeleteAclsResponse,
 )
 
+FILTERS_PER_STEP = 2_000
 ENTRIES_PER_STEP = 20_000  # that are looked at
 _REMOVAL_COSTS_ENTRIES = 10
 
@@ -24,17 +25,26 @@ def handle(call: Call, request: DeleteAclsRequest) -> DeleteAclsResponse | None:
     All filters look at the entries of the beginning. A code that nobody knows is INVALID_REQUEST. Raises
     CloseConnection for a filter with an unknown code, 0.
     """
+    return call.work(_in_steps(call, request), must_finish=True)
+
+
+def _in_steps(call: Call, request: DeleteAclsRequest) -> Steps[DeleteAclsResponse]:
+    authorizer, pace = call.cluster.authorizer, call.pace(FILTERS_PER_STEP)
     for each in request.filters:
         refuse_unknown_filter(each)
-    authorizer = call.cluster.authorizer
-    if authorizer is None:
-        code, text = ErrorCode.SECURITY_DISABLED, f"{NO_AUTHORIZER}."
-        results = [DeleteAclsFilterResult(error_code=code, error_message=text) for _ in request.filters]
-        return DeleteAclsResponse(filter_results=results)
-    return call.work(_in_steps(call, request, authorizer.acls), must_finish=True)
+        if pace.is_over():
+            yield
+    if authorizer is not None:
+        return (yield from _deleted(call, request, authorizer.acls))
+    refused = (_error_result(ErrorCode.SECURITY_DISABLED, f"{NO_AUTHORIZER}.") for _ in request.filters)
+    return DeleteAclsResponse(filter_results=(yield from listed(refused, pace)))
 
 
-def _in_steps(call: Call, request: DeleteAclsRequest, acls: Acls) -> Steps[DeleteAclsResponse]:
+def _error_result(code: ErrorCode, text: str) -> DeleteAclsFilterResult:
+    return DeleteAclsFilterResult(error_code=code, error_message=text)
+
+
+def _deleted(call: Call, request: DeleteAclsRequest, acls: Acls) -> Steps[DeleteAclsResponse]:
     """All filters are looked at before the first entry goes.
 
     A filter that comes again has the same result, and an entry that several mean is one: 1 MB holds 125,000 filters.
@@ -45,8 +55,9 @@ def _in_steps(call: Call, request: DeleteAclsRequest, acls: Acls) -> Steps[Delet
     for each in request.filters:
         wanted = filter_of(each)
         if wanted is None:
-            text = "the filter has an unknown code"
-            results.append(DeleteAclsFilterResult(error_code=ErrorCode.INVALID_REQUEST, error_message=text))
+            results.append(_error_result(ErrorCode.INVALID_REQUEST, "the filter has an unknown code"))
+            if pace.is_over(_REMOVAL_COSTS_ENTRIES):
+                yield
             continue
         result = known.get(wanted)
         if result is None:

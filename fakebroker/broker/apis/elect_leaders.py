@@ -3,13 +3,13 @@
 v1 election type and top-level error; v2 flexible.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.elections import MOVES_PER_STEP, cost_of_move, elect_preferred, elect_unclean
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
+from fakebroker.protocol.pace import Pace, listed
 from fakebroker.protocol.wire.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -44,9 +44,7 @@ def _refused(request: ElectLeadersRequest, pace: Pace) -> Steps[ElectLeadersResp
     response = ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST)
     for entry in request.topic_partitions or ():
         codes = dict.fromkeys(entry.partitions, ErrorCode.INVALID_REQUEST)
-        response.replica_election_results.append(_result(entry.topic, codes))
-        if pace.is_over(1 + len(entry.partitions)):
-            yield
+        response.replica_election_results.append((yield from _result(entry.topic, codes, pace)))
     return response
 
 
@@ -62,9 +60,7 @@ def _in_steps(call: Call, request: ElectLeadersRequest, kind: int) -> Steps[Elec
                 yield
         if named is None:
             codes = {index: code for index, code in codes.items() if code not in _NOT_LISTED}
-        results.append(_result(topic, codes))
-        if pace.is_over():
-            yield
+        results.append((yield from _result(topic, codes, pace)))
     return ElectLeadersResponse(replica_election_results=results)
 
 
@@ -87,11 +83,13 @@ def _elect(call: Call, partition: Partition, kind: int) -> ErrorCode:
     return ErrorCode.NONE if elect_unclean(partition, call.now) else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
 
 
-def _result(topic: str, codes: Mapping[int, ErrorCode]) -> ReplicaElectionResult:
-    return ReplicaElectionResult(
-        topic=topic,
-        partition_result=[
-            PartitionResult(partition_id=index, error_code=code, error_message=_TEXTS[code])
-            for index, code in codes.items()
-        ],
+def _result(topic: str, codes: Mapping[int, ErrorCode], pace: Pace) -> Generator[None, None, ReplicaElectionResult]:
+    """What is answered for a topic; in steps, as it may have half a million partitions in a request."""
+    partitions = (
+        PartitionResult(partition_id=index, error_code=code, error_message=_TEXTS[code])
+        for index, code in codes.items()
     )
+    result = ReplicaElectionResult(topic=topic, partition_result=(yield from listed(partitions, pace)))
+    if pace.is_over():
+        yield
+    return result
