@@ -16,7 +16,7 @@ from starlette.types import Send
 from fakebroker.broker.engine.journal import Exchange, Recorded
 from fakebroker.cli.http.answers import raw_table, shown_properties, to_json
 from fakebroker.cli.http.event_stream import Stream
-from fakebroker.cli.http.reading_line import line_of_answers
+from fakebroker.cli.http.reading_line import LongRecords, line_of_answers
 from fakebroker.cli.http.turns import each_in_turn, pace_of
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.pace import AT_ONCE, Pace
@@ -29,16 +29,6 @@ PIECE_CHARS: Final = 64 * 1024  # sent at a time
 PART: Final = 48 * 1024  # of a text or of bytes that are longer: written at a time; base64 takes three bytes together
 
 log = logging.getLogger("fakebroker")
-
-
-class LongRecords(Iterator[Any]):
-    """Records, read as they are written, of which some are unpacked to more than 1 MiB."""
-
-    def __init__(self, records: Iterator[Any]) -> None:
-        self._records = records
-
-    def __next__(self) -> Any:
-        return next(self._records)
 
 
 class JsonStream(Stream):

@@ -5,15 +5,26 @@ that are sent while the records are read: they take as long as their readers do.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from starlette.types import Send
+if TYPE_CHECKING:
+    from starlette.types import Send
 
 SLOW_S: Final = 30.0
 """A reader that has taken nothing for so long is cut off if others wait for it."""
+
+
+class LongRecords(Iterator[Any]):
+    """Records, read as they are written, of which some are unpacked to more than 1 MiB."""
+
+    def __init__(self, records: Iterator[Any]) -> None:
+        self._records = records
+
+    def __next__(self) -> Any:
+        return next(self._records)
 
 
 class ReadingLine:
@@ -36,7 +47,7 @@ class ReadingLine:
         finally:
             self._lock.release()
 
-    async def send(self, send: Send, message: Any) -> None:
+    async def send(self, send: "Send", message: Any) -> None:
         """Send a part of the answer that has its turn. Raises TimeoutError if it is not taken and others wait."""
         sending = asyncio.ensure_future(send(message))
         try:

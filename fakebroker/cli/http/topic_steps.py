@@ -3,8 +3,7 @@
 from collections.abc import Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fakebroker.cli.http.json_stream import LongRecords
-from fakebroker.cli.http.reading_line import line_of_looks
+from fakebroker.cli.http.reading_line import LongRecords, line_of_looks
 from fakebroker.cli.http.turns import in_turns
 from fakebroker.testing.handles.handle import WAIT_S
 from fakebroker.testing.handles.topic import StoredRecord, TopicHandle
