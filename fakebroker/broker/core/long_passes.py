@@ -10,7 +10,6 @@ from collections.abc import Callable, Generator
 from functools import partial
 from typing import Final, TypeVar
 
-from fakebroker.broker.core.few_at_a_time import FewAtATime
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.pace import Pace, StepTime, finished
 
@@ -27,10 +26,6 @@ ACTIONS_COST: Final = 5_000
 
 AT_ONCE: Final = 5_000
 """How many records coordinators load at one moment without turns; that takes up to 0.1 s."""
-
-
-MOST_RESOLUTIONS: Final = 4
-"""How many groups may have their patterns resolved at a time: what is remembered of a pattern may take 10 MB."""
 
 
 class _RoomOfMoment:
@@ -54,8 +49,7 @@ def _raise(error: Exception) -> None:
 class LongPasses:
     """What the present turn may still cost, and the passes that go on in the next one.
 
-    `now` is the time of the step that runs, of those that `take_steps` takes. `resolutions` are the places for those of
-    patterns of groups.
+    `now` is the time of the step that runs, of those that `take_steps` takes.
     """
 
     def __init__(self) -> None:
@@ -68,7 +62,6 @@ class LongPasses:
         self._waiting: deque[Callable[[Instant], None]] = deque()
         self._actions: deque[Callable[[Instant], None]] = deque()
         self._is_acting = False
-        self.resolutions = FewAtATime(MOST_RESOLUTIONS, self.put_off)
         self._room_of_loads = _RoomOfMoment(AT_ONCE)
         self._room_of_actions = _RoomOfMoment(ACTIONS_COST)
 

@@ -50,26 +50,19 @@ def resolved_ms(patterns: Mapping[str, ResolvedPattern]) -> int:
     return next((resolved.resolved_ms for resolved in patterns.values()), NEVER_MS)
 
 
-Matches = dict[str, tuple[str, ...]]
-MayDescribe = Callable[[str], bool] | None
-
-
 class PatternResolver:
-    """Resolves the patterns of one group, one resolution at a time.
-
-    While several groups have theirs under way others wait: each holds a pattern's machine and what it remembers.
-    """
+    """Resolves the patterns of one group, one resolution at a time."""
 
     __slots__ = ("_failed_ms", "_group", "_running", "_seen_creation", "_steps")
 
     def __init__(self, group: "StoredGroup") -> None:
         self._group = group
-        self._running: Deadline | None = None  # what began it, until it is over
-        self._steps: Generator[None, None, Matches] | None = None  # None while it waits
+        self._running: Deadline | None = None
+        self._steps: Generator[None, None, dict[str, tuple[str, ...]]] | None = None
         self._seen_creation = group.host.topics.last_creation
         self._failed_ms = NEVER_MS  # when what was found could not be stored (wall time)
 
-    def start_if_due(self, last_ms: int, now: Instant, may_describe: MayDescribe = None) -> None:
+    def start_if_due(self, last_ms: int, now: Instant, may_describe: Callable[[str], bool] | None = None) -> None:
         """After a heartbeat in a group with patterns: start a resolution of all of them if one is due (CGX-4).
 
         What the client of the heartbeat may not describe is not matched: all topics count if `may_describe` is None.
@@ -88,59 +81,27 @@ class PatternResolver:
 
     def end(self) -> None:
         """The group has ended: what is under way is forgotten."""
-        steps = self._steps
-        self._leave()
-        if steps is not None:
-            steps.close()
-
-    def _leave(self) -> None:
-        """Nothing is under way any more: another group may have the place."""
-        if self._running is not None:
+        if self._running is not None and self._steps is not None:
             self._running.end()
+            self._steps.close()
             self._running = self._steps = None
-            self._group.host.timers.passes.resolutions.leave(self)
 
-    def _start(self, now: Instant, may_describe: MayDescribe) -> None:
-        """Resolve the patterns as they are now against the topics as they are now, or later if there is no place."""
-        go_on = self._prepared(may_describe)
-
-        def enter(now: Instant) -> None:
-            if self._group.host.timers.passes.resolutions.enter(self, partial(self._begin_late, may_describe)):
-                go_on(now)
-            else:
-                self._steps = None
-                deadline.end()  # it would keep the steps, and all names in them
-
-        deadline = self._running = Deadline(enter, self._group)
-        self._group.mono.arm(deadline, now.mono_ms)
-
-    def _begin_late(self, may_describe: MayDescribe, now: Instant) -> None:
-        """There is a place now, unless the group has ended since: patterns and topics are as they are now."""
-        if self._running is not None:
-            self._prepared(may_describe)(now)
-
-    def _prepared(self, may_describe: MayDescribe) -> Callable[[Instant], None]:
-        """What takes the steps of a resolution and stores what is found."""
-        topics, passes = self._group.host.topics, self._group.host.timers.passes
-        self._seen_creation, version = topics.last_creation, topics.changes
+    def _start(self, now: Instant, may_describe: Callable[[str], bool] | None) -> None:
+        topics = self._group.host.topics
+        self._seen_creation = topics.last_creation
         patterns = JavaHashSet.copy_of(self._group.subscriptions.patterns.in_order()).keys_in_order()
+        version, passes = topics.changes, self._group.host.timers.passes
         pace, names = passes.pace(STATES_PER_STEP), sorted(topic.name for topic in topics)
-        steps = self._steps = self._left_if_it_fails(_matches_of_allowed(patterns, names, may_describe, pace))
+        steps = _matches_of_allowed(patterns, names, may_describe, pace)
 
-        def store(found: Matches, now: Instant) -> None:
-            if self._steps is steps:
-                self._leave()
+        def store(found: Mapping[str, tuple[str, ...]], now: Instant) -> None:
+            if self._running is deadline:
+                self._running = self._steps = None
                 self._store(found, version, now)
 
-        return partial(passes.take_steps, steps, store)
-
-    def _left_if_it_fails(self, steps: Generator[None, None, Matches]) -> Generator[None, None, Matches]:
-        """The same steps: those that fail keep no place."""
-        try:
-            return (yield from steps)
-        except Exception:
-            self._leave()
-            raise
+        self._steps = steps
+        deadline = self._running = Deadline(partial(passes.take_steps, steps, store), self._group)
+        self._group.mono.arm(deadline, now.mono_ms)
 
     def _store(self, found: Mapping[str, tuple[str, ...]], version: int, now: Instant) -> None:
         """Store what was found of the patterns that are still used; other topics bump the group epoch (CGB-7, CGX-3).
@@ -191,22 +152,24 @@ def _reason(changed: list[str]) -> str:
 
 
 def _matches_of_allowed(
-    patterns: Iterable[str], names: list[str], may_describe: MayDescribe, pace: "Pace"
-) -> Generator[None, None, Matches]:
+    patterns: Iterable[str], names: list[str], may_describe: Callable[[str], bool] | None, pace: "Pace"
+) -> Generator[None, None, dict[str, tuple[str, ...]]]:
     """Which of the names that may be described each pattern matches, in steps; None: all may be."""
     if may_describe is not None:
         names = yield from kept(names, may_describe, pace, RIGHT_COSTS_STATES)
     return (yield from _matches(patterns, names, pace))
 
 
-def _matches(patterns: Iterable[str], names: list[str], pace: "Pace") -> Generator[None, None, Matches]:
+def _matches(
+    patterns: Iterable[str], names: list[str], pace: "Pace"
+) -> Generator[None, None, dict[str, tuple[str, ...]]]:
     """Which of the names each pattern matches, in steps; one that cannot be read here matches none.
 
     MOCK: a pattern is refused before it is stored, so that is one of a log that a Kafka wrote.
     """
     from fakebroker.broker.core.re2.pattern import InvalidPattern, compile_pattern
 
-    found: Matches = {}
+    found = dict[str, tuple[str, ...]]()
     for text in patterns:
         matching = list[str]()
         try:
