@@ -9,7 +9,6 @@ CORE = Path(__file__).resolve().parents[3] / "fakebroker" / "broker" / "core"
 # From the bottom. A module or a folder with all that is in it; of two that name a module the longer one counts.
 # Those that stand in one row may import each other.
 LAYERS: list[tuple[str, ...]] = [
-    ("few_at_a_time",),
     ("dates", "deadlines", "java_hash", "java_hash_map", "java_priority_queue", "long_passes", "metadata_parts"),
     ("state_fields",),
     ("features", "quotas", "re2", "security"),
