@@ -42,6 +42,7 @@ log = logging.getLogger("fakebroker")
 # What it takes to write for one copy of a log, roughly.
 FOLDER_S = 0.001  # a folder that is made, with its files
 SEGMENT_S = 0.001  # a segment that begins, with the indexes of the one before
+_UNKNOWN = -1  # an offset that no checkpoint has yet
 WRITE_S = 0.0002  # what was appended, or a file that is replaced
 
 
@@ -243,12 +244,16 @@ class ClusterStore:
     def _write_metadata(self, now: Instant) -> None:
         changed, self._changed = self._changed, {}
         self.append_metadata([record for what in changed for record in self._records_of(what)], now)
-        removed: list[StoredLog] = []
+        removed, gone = list[StoredLog](), list[PartitionFiles]()
         for what in changed:
             if isinstance(what, Topic) and self._cluster.topics.by_id(what.id) is not what:
                 removed += self._remove_topic(what)
             elif isinstance(what, Partition):
-                self._move_copies(what, now)
+                gone += self._move_copies(what, now)
+        if gone:  # a start that finds no copy of before must not find more records than there were
+            self._write_checkpoint(names.LOG_STARTS, self._starts())
+        for copy in gone:
+            self._do(copy.directory.node_id, self._removals.remove_copy, copy)
         if any(each.log_start_offset or each.recovery_point or each.log.cleaned_until for each in removed):
             self.write_checkpoints(now)
 
@@ -397,11 +402,11 @@ class ClusterStore:
                 self._do(copy.directory.node_id, self._removals.remove_copy, copy)
         return removed
 
-    def _move_copies(self, partition: Partition, now: Instant) -> None:
-        """The replicas of a partition may be others now."""
+    def _move_copies(self, partition: Partition, now: Instant) -> list[PartitionFiles]:
+        """The replicas of a partition may be others now. Returns the copies that are to be removed."""
         stored, holders = self._stored(partition), self.holders(partition)
         if stored is None:
-            return
+            return []
         gone = [each for each in stored.copies if each.directory.node_id not in holders]
         new = [self.new_copy(stored.log, node_id) for node_id in self._new_holders(partition)]
         stored.copies += new
@@ -410,6 +415,7 @@ class ClusterStore:
             copy.is_partial = False
         if new:
             stored.stored_until(stored.log.log_start_offset)
+            stored.log_start_offset = _UNKNOWN  # in the checkpoints of the new brokers
             self._dirty[stored] = None
         if gone:
             stored.log.materialize_pending()
@@ -419,8 +425,7 @@ class ClusterStore:
             stored.copies.remove(copy)
         if gone:
             self._keep_readable(stored)
-        for copy in gone:
-            self._do(copy.directory.node_id, self._removals.remove_copy, copy)
+        return gone
 
     def _keep_readable(self, stored: StoredLog) -> None:
         """Some copies are to be removed: what was not read since the start is read from others, or now."""

@@ -215,6 +215,8 @@ class PartitionFiles:
         for base_offset in sorted(self._written.keys() - log.segments.keys()):
             del self._written[base_offset]
             self._leaving.append(base_offset)
+            # The folder may go before `remove_next` comes to this file, and another be made under its name.
+            self.directory.disk.release(self.folder / file_name(base_offset, names.LOG))
         self._leaving += replaced
         if altered_from is not None:
             self._remove_leaving()

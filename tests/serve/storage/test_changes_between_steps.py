@@ -239,3 +239,48 @@ CHANGES: dict[str, Callable[[Life], object]] = {
     "deletion": lambda life: life.broker.topic("moved").delete(),
     "move": lambda life: life.broker.topic("moved").partition(0).reassign([2]),
 }
+
+
+@pytest.mark.parametrize("how", ["made anew", "moved there and back"])
+def test_a_folder_comes_again_before_its_last_segment_is_removed(
+    life: Life, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """What is appended goes into a file of the new folder: that of before is not open any more."""
+
+    def make_again() -> None:
+        life.broker._call(lambda: life.cluster.topics.create("again", assignments=[[1]]))
+
+    make_again()
+    life.client.produce("again", 0, [(b"k", b"old")])
+    life.broker.pass_time(ms=10)
+    with monkeypatch.context() as patch:
+        patch.setattr(Removals, "begin", lambda *_: None)
+        life.client.alter_configs("again", {"retention.ms": "1"})
+        life.broker.pass_time(s=600)
+        if how == "made anew":
+            life.broker.topic("again").delete()
+            make_again()
+        else:
+            life.broker.topic("again").partition(0).reassign([2])
+            life.client.alter_configs("again", {"retention.ms": "-1"})
+            life.broker.topic("again").truncate(0)
+            life.broker.topic("again").partition(0).reassign([1])
+    life.client.produce("again", 0, [(b"k", b"new")])
+    life.broker.pass_time(ms=10)
+    with life.after_kill() as after:
+        assert kept(after) == kept(life.broker)
+
+
+@pytest.mark.parametrize("replicas", [[2], [1, 2], [2, 3]])
+def test_deleted_records_stay_deleted_where_a_partition_moves(life: Life, replicas: list[int]) -> None:
+    """The checkpoint of the log start is that of the broker that has the log now."""
+    life.client.produce("moved", 0, [(b"k", b"%d" % number) for number in range(5)])
+    start = life.broker.topic("moved").end_offsets[0] - 2  # amid the active segment
+    life.client.delete_records("moved", 0, start)
+    life.broker.topic("moved").partition(0).reassign(replicas)
+    if replicas[0] != 1:
+        life.broker.topic("moved").partition(0).move_leader(replicas[0])
+    life.broker.pass_time(ms=10)
+    with life.after_kill() as after:
+        assert kept(after) == kept(life.broker)
+        assert min(each.offset for each in after.topic("moved").records()) == start
