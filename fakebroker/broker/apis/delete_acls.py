@@ -2,7 +2,7 @@
 
 from fakebroker.broker.apis.acl_requests import NO_AUTHORIZER, filter_of, refuse_unknown_filter
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.apis.repeated_entries import RepeatedEntries
+from fakebroker.broker.apis.written_entries import WrittenEntries
 from fakebroker.broker.core.events import AclChanged
 from fakebroker.broker.core.security.acls import Acl, AclFilter, Acls
 from fakebroker.protocol.errors import ErrorCode
@@ -51,7 +51,7 @@ def _deleted(call: Call, request: DeleteAclsRequest, acls: Acls) -> Steps[Delete
     """
     pace = call.pace(ENTRIES_PER_STEP)
     results, known = list[DeleteAclsFilterResult](), dict[AclFilter, DeleteAclsFilterResult]()
-    found, entries, repeated = dict[Acl, DeleteAclsMatchingAcl](), list(acls), RepeatedEntries(call)
+    found, entries, written = dict[Acl, DeleteAclsMatchingAcl](), list(acls), WrittenEntries(call)
     for each in request.filters:
         wanted = filter_of(each)
         if wanted is None:
@@ -65,7 +65,7 @@ def _deleted(call: Call, request: DeleteAclsRequest, acls: Acls) -> Steps[Delete
             removed = [found.get(acl) or found.setdefault(acl, _removed(acl)) for acl in meant]
             result = known[wanted] = DeleteAclsFilterResult(error_message=None, matching_acls=removed)
         results.append(result)
-        if repeated.is_over(result):  # other filters may mean the same entries
+        if written.is_over(result):  # other filters may mean the same entries
             yield
         if pace.is_over(len(result.matching_acls) + _REMOVAL_COSTS_ENTRIES):
             yield

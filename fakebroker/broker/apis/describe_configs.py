@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.apis.repeated_entries import RepeatedEntries
+from fakebroker.broker.apis.written_entries import WrittenEntries
 from fakebroker.broker.core.config_resources import (
     BROKER_RESOURCE,
     RESOURCE_TYPES,
@@ -67,7 +67,7 @@ def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConf
     A resource that is asked for again has the same result: 3,000 of their own took 69 MB, and 1 MB names 200,000.
     """
     response, answer, pace = DescribeConfigsResponse(), _Answer(call, request), call.pace(CONFIGS_PER_STEP)
-    repeated = RepeatedEntries(call)
+    written = WrittenEntries(call)
     known: dict[tuple[int, str, tuple[str, ...] | None], DescribeConfigsResult] = {}
     empty_means_all = call.cluster.behaviours.no_config_keys_mean_all
     for entry in _resources(call, request):
@@ -81,7 +81,7 @@ def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConf
             except KafkaError as error:
                 result = _error_result(entry, error)
             known[entry.resource_type, name, keys] = result
-        elif repeated.is_over(result):
+        elif written.is_over(result):
             yield
         response.results.append(_under_name(result, entry.resource_name))
         if pace.is_over(1 + len(described) + len(keys or ()) + _characters(described) // _CHARACTERS_OF_CONFIG):

@@ -7,7 +7,7 @@ MOCK: groups are answered in request order, members in the order in which they j
 """
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.apis.repeated_entries import RepeatedEntries
+from fakebroker.broker.apis.written_entries import WrittenEntries
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.groups.classic.states import State
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -31,14 +31,14 @@ def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse
 def _in_steps(call: Call, request: DescribeGroupsRequest) -> Steps[DescribeGroupsResponse]:
     """A group that is asked for again has the same entry, up to 2.3 none (DS-9)."""
     response, pace = DescribeGroupsResponse(), call.pace(MEMBERS_PER_STEP)
-    known, repeated = dict[str, DescribedGroup](), RepeatedEntries(call)
+    known, written = dict[str, DescribedGroup](), WrittenEntries(call)
     has_duplicates = call.cluster.behaviours.describe_answers_duplicates
     for group_id in request.groups if has_duplicates else dict.fromkeys(request.groups):
         group, members = known.get(group_id), 0
         if group is None:
             group = known[group_id] = describe(call, group_id)
             members = len(group.members)
-        elif repeated.is_over(group):
+        if written.is_over(group):
             yield
         if request.include_authorized_operations and group.error_code == ErrorCode.NONE:
             group.authorized_operations = call.cluster.behaviours.group_authorized_operations  # DS-8

@@ -1,7 +1,7 @@
 """DescribeProducers, key 61, v0: what partitions know of the producers that wrote to them (KIP-664, DP)."""
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.apis.repeated_entries import RepeatedEntries
+from fakebroker.broker.apis.written_entries import WrittenEntries
 from fakebroker.broker.core.topic_rules import check_name
 from fakebroker.protocol.errors import MAX_TOPIC_CHARS, ErrorCode, KafkaError, shown
 from fakebroker.protocol.wire.messages.describe_producers import (
@@ -24,7 +24,7 @@ def _in_steps(call: Call, request: DescribeProducersRequest) -> Steps[DescribePr
     """A frame of 1 MB may name 240,000 partitions."""
     response, pace = DescribeProducersResponse(), call.pace(PRODUCERS_PER_STEP)
     known: dict[tuple[str, int], PartitionResponse] = {}  # what is asked for again is answered by the same
-    repeated = RepeatedEntries(call)
+    written = WrittenEntries(call)
     for topic in request.topics:
         answered = TopicResponse(name=topic.name)
         response.topics.append(answered)
@@ -35,7 +35,7 @@ def _in_steps(call: Call, request: DescribeProducersRequest) -> Steps[DescribePr
             if described is None:
                 described = known[topic.name, index] = _partition(call, topic.name, index)
                 producers = len(described.active_producers)
-            elif repeated.is_over(described):
+            elif written.is_over(described):
                 yield
             answered.partitions.append(described)
             if pace.is_over(1 + producers):

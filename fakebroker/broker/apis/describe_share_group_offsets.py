@@ -6,7 +6,7 @@ v1 lag. MOCK: a partition without state is answered at once (SGO-3).
 from collections.abc import Collection, Generator, Mapping, Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.apis.repeated_entries import RepeatedEntries
+from fakebroker.broker.apis.written_entries import WrittenEntries
 from fakebroker.broker.core.groups.share.offsets import describe_states
 from fakebroker.broker.core.groups.share.share_group import ShareGroup
 from fakebroker.broker.core.share_state.states import NO_COUNT, NO_OFFSET, SharePartition, ShareState
@@ -71,13 +71,13 @@ def _groups(call: Call, request: DescribeShareGroupOffsetsRequest, pace: Pace) -
 def _in_steps(
     call: Call, groups: "Sequence[_Group]", states: Described, pace: Pace
 ) -> Steps[DescribeShareGroupOffsetsResponse]:
-    response, repeated = DescribeShareGroupOffsetsResponse(), RepeatedEntries(call)
+    response, written = DescribeShareGroupOffsetsResponse(), WrittenEntries(call)
     known = dict[_Group, DescribeShareGroupOffsetsResponseGroup]()
     for group in groups:
         described = known.get(group)
         if described is None:
             described = known[group] = yield from group.response(states, pace)
-        elif repeated.is_over(described):
+        elif written.is_over(described):
             yield
         response.groups.append(described)
         if pace.is_over():

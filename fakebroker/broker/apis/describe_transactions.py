@@ -1,7 +1,7 @@
 """DescribeTransactions, key 65, v0: what the coordinator knows of transactional ids (KIP-664, DX-1, DX-2)."""
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.apis.repeated_entries import RepeatedEntries
+from fakebroker.broker.apis.written_entries import WrittenEntries
 from fakebroker.broker.core.transactions.states import TransactionState as State
 from fakebroker.broker.core.transactions.transaction import Transaction
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -23,13 +23,13 @@ def handle(call: Call, request: DescribeTransactionsRequest) -> DescribeTransact
 def _in_steps(call: Call, request: DescribeTransactionsRequest) -> Steps[DescribeTransactionsResponse]:
     """A transactional id that is asked for again has the same state: it may have many partitions."""
     response, known = DescribeTransactionsResponse(), dict[str, TransactionState]()
-    pace, repeated = call.pace(PARTITIONS_PER_STEP), RepeatedEntries(call)
+    pace, written = call.pace(PARTITIONS_PER_STEP), WrittenEntries(call)
     for transactional_id in request.transactional_ids:
         described, partitions = known.get(transactional_id), 0
         if described is None:
             described = known[transactional_id] = _describe(call, transactional_id)
             partitions = sum(len(topic.partitions) for topic in described.topics)
-        elif repeated.is_over(described):
+        elif written.is_over(described):
             yield
         response.transaction_states.append(described)
         if pace.is_over(1 + partitions):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Protocol, TypeVar
 
 from fakebroker.broker.apis.call import Call
-from fakebroker.broker.apis.repeated_entries import RepeatedEntries
+from fakebroker.broker.apis.written_entries import WrittenEntries
 from fakebroker.broker.core.groups.group import Group
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.pace import Pace
@@ -44,12 +44,12 @@ def describe_groups(
     A group that is asked for again has the same entry: a frame of 1 MB may name one with many members 490,000 times.
     """
     entries, known = list[Entry](), dict[str, Entry]()
-    pace, repeated = call.pace(TOPICS_PER_STEP), RepeatedEntries(call)
+    pace, written = call.pace(TOPICS_PER_STEP), WrittenEntries(call)
     for group_id in group_ids:
         entry = known.get(group_id)
         if entry is None:
             entry = known[group_id] = yield from describe(group_id, pace)
-        elif repeated.is_over(entry):
+        if written.is_over(entry):
             yield
         if request.include_authorized_operations and entry.error_code == ErrorCode.NONE:
             entry.authorized_operations = call.cluster.behaviours.group_authorized_operations

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from fakebroker.broker.apis import describe_groups
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.offset_fetch import offsets_of
-from fakebroker.broker.apis.repeated_entries import RepeatedEntries
+from fakebroker.broker.apis.written_entries import WrittenEntries
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.offsets_topic import CommittedOffset
 from fakebroker.protocol.wire.drafts import (
@@ -37,13 +37,13 @@ def steps(
 ) -> Steps[Kip88DescribeGroupsResponse]:
     """The steps of `handle`. A group that is asked for again has the same entry."""
     response, pace = Kip88DescribeGroupsResponse(), call.pace(ENTRIES_PER_STEP)
-    known, repeated = dict[str, Kip88Group](), RepeatedEntries(call)
+    known, written = dict[str, Kip88Group](), WrittenEntries(call)
     for group_id in request.groups:
         group, parts = known.get(group_id), 0
         if group is None:
             group = known[group_id] = _with_offsets(call, describe_groups.describe(call, group_id), may_describe)
             parts = len(group.members) + len(group.offsets)
-        elif repeated.is_over(group):
+        if written.is_over(group):
             yield
         response.groups.append(group)
         if pace.is_over(1 + parts):

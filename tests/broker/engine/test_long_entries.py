@@ -1,4 +1,4 @@
-"""Short requests that name again and again what takes long to write: one thing of few parts, whose texts are long."""
+"""Short requests for what takes long to write: a thing of few parts, whose texts are long, again and again, or several."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,6 +32,21 @@ def classic_group(lab: SimEngine) -> None:
         }  # fmt: skip
         request = from_json(api("JoinGroup").request, 5, fields)
         client_of(lab, "root").socket.send(framed(encode_request(request, 5, 1, TEXT)))
+
+
+def classic_groups(lab: SimEngine) -> None:
+    """Each has one member with long metadata."""
+    for number in range(TIMES):
+        fields = {
+            "GroupId": f"g{number}", "SessionTimeoutMs": 60_000, "RebalanceTimeoutMs": 60_000, "MemberId": "",
+            "ProtocolType": "consumer", "Protocols": [{"Name": "range", "Metadata": {"hex": "00" * TEXTS * len(TEXT)}}],
+        }  # fmt: skip
+        request = from_json(api("JoinGroup").request, 3, fields)
+        client = client_of(lab, "root")
+        client.socket.send(framed(encode_request(request, 3, 1, "test")))
+        joined = client.answer("JoinGroup", 3)
+        fields = {"GroupId": f"g{number}", "GenerationId": 1, "MemberId": joined.member_id}
+        ask(client, "SyncGroup", 1, **fields, Assignments=[])
 
 
 def consumer_group(lab: SimEngine) -> None:
@@ -102,6 +117,7 @@ GROUPS = {"GroupIds": ["g"] * TIMES}
 Case = tuple[str, Callable[[SimEngine], None], dict[str, Any]]
 CASES: dict[str, Case] = {
     "classic group": ("DescribeGroups", classic_group, {"Groups": ["g"] * TIMES}),
+    "classic groups": ("DescribeGroups", classic_groups, {"Groups": [f"g{number}" for number in range(TIMES)]}),
     "consumer group": ("ConsumerGroupDescribe", consumer_group, GROUPS),
     "share group": ("ShareGroupDescribe", share_group, GROUPS),
     "streams group": ("StreamsGroupDescribe", streams_group, GROUPS),

@@ -1,4 +1,4 @@
-"""Entries that an answer has again: what a request names several times is described once, and written each time."""
+"""How long the entries of an answer take to be written: they may be few, and repeated, and have long texts."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 BYTES_PER_STEP = 256 << 10
 
 
-class RepeatedEntries:
-    """Counts the bytes of entries that an answer has again.
+class WrittenEntries:
+    """Counts the bytes of entries of an answer.
 
-    They cost nothing to find. But a request of 0.5 KB names a group 250 times that takes 1 MB to write, and an answer
-    whose handler never pauses is written in one turn.
+    What a request names again is described once, and written each time: a request of 0.5 KB names a group 250 times
+    that takes 1 MB. An answer whose handler never pauses is written in one turn.
     """
 
     def __init__(self, call: "Call") -> None:
@@ -23,7 +23,7 @@ class RepeatedEntries:
         self._sizes: dict[int, int] = {}  # by identity, as it is one entry: the answer keeps it
 
     def is_over(self, entry: "Declaration | Any") -> bool:
-        """Note that the answer has this entry again. True when these are more than a step: the caller yields."""
+        """Note that the answer has this entry once more. True when those are more than a step: the caller yields."""
         size_bytes = self._sizes.get(id(entry))
         if size_bytes is None:
             size_bytes = self._sizes[id(entry)] = size_of(type(entry), entry, BYTES_PER_STEP)
