@@ -48,7 +48,7 @@ class JsonStream(Stream):
         with suppress(TimeoutError):
             async with line.turn():
                 return await super()._write(partial(line.send, send), leaving)
-        log.warning("an answer with long records was cut off: its reader took nothing of it, and others waited")
+        log.warning("an answer with long records was cut off: its reader was slow, and others waited")
         return None
 
 

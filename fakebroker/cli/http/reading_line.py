@@ -13,8 +13,10 @@ from weakref import WeakKeyDictionary
 if TYPE_CHECKING:
     from starlette.types import Send
 
-SLOW_S: Final = 30.0
-"""A reader that has taken nothing for so long is cut off if others wait for it."""
+LONGEST_S: Final = 30.0
+"""A reader that others wait for is cut off when it has taken so long to take what it got, all parts together."""
+
+LOOK_S: Final = 1.0  # how often a reader that takes nothing is looked at
 
 
 class LongRecords(Iterator[Any]):
@@ -33,6 +35,7 @@ class ReadingLine:
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
         self._waiting = 0
+        self._kept_s = 0.0  # for how long others have waited for the reader that has its turn to take something
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -42,18 +45,21 @@ class ReadingLine:
             await self._lock.acquire()
         finally:
             self._waiting -= 1
+        self._kept_s = 0.0
         try:
             yield
         finally:
             self._lock.release()
 
     async def send(self, send: "Send", message: Any) -> None:
-        """Send a part of the answer that has its turn. Raises TimeoutError if it is not taken and others wait."""
-        sending = asyncio.ensure_future(send(message))
+        """Send a part of the answer that has its turn. Raises TimeoutError if others have waited too long for it."""
+        sending, loop = asyncio.ensure_future(send(message)), asyncio.get_running_loop()
         try:
             while not sending.done():
-                await asyncio.wait({sending}, timeout=SLOW_S)
-                if not sending.done() and self._waiting:
+                begun_s = loop.time()
+                await asyncio.wait({sending}, timeout=LOOK_S)
+                self._kept_s += loop.time() - begun_s if self._waiting else 0
+                if self._kept_s > LONGEST_S and self._waiting:
                     raise TimeoutError("the reader is too slow")
             sending.result()
         finally:

@@ -56,5 +56,6 @@ def _element(kind: "Primitive | type[Declaration]", value: Any, read: Read, path
 
 
 def _shown(kind: "type[Declaration] | None", value: Any) -> str:
-    """A wrong value in place of structures of this kind: only its type where it may hold a secret."""
-    return type(value).__name__ if kind is not None and fields_of(kind, "secret") else repr(value)
+    """A wrong value in place of structures of this kind: only its type where it may hold a secret, as a setting may."""
+    is_secret = kind is not None and (fields_of(kind, "secret") or fields_of(kind, "configValue"))
+    return type(value).__name__ if is_secret else repr(value)

@@ -34,7 +34,7 @@ def marked(value: Json) -> Json:
     """The value of a secret field as one that is not shown."""
     if isinstance(value, str):
         return SecretText(value)
-    return SecretMapping(value) if isinstance(value, Mapping) else value
+    return SecretMapping({key: marked(each) for key, each in value.items()}) if isinstance(value, Mapping) else value
 
 
 def is_secret(value: Json) -> bool:

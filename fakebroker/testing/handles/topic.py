@@ -216,9 +216,11 @@ class TopicHandle(Handle):
         pace, is_long = Pace(CHECKED_PER_STEP_BYTES), False
         for each in self._partitions(cluster, partition):
             for batch in _batches_of(each):
-                check_crc(batch, parse_header(batch))
+                header = parse_header(batch)
+                check_crc(batch, header)
                 is_long = is_long or is_long_batch(batch)
-                if pace.is_over(len(batch) + min(len(batch) * LARGEST_RATIO, SHORT_BYTES)):
+                unpacked_bytes = min(len(batch) * LARGEST_RATIO, SHORT_BYTES) if header.codec else 0
+                if pace.is_over(len(batch) + unpacked_bytes):
                     yield
         return is_long
 

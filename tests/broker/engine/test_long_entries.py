@@ -1,4 +1,4 @@
-"""Short requests for what takes long to write: a thing of few parts, whose texts are long, again and again, or several."""
+"""Short requests for what takes long to write: a thing with few parts and long texts, again and again, or several."""
 
 from collections.abc import Callable
 from typing import Any

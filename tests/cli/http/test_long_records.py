@@ -157,7 +157,8 @@ def test_a_long_value_is_sent_in_pieces() -> None:
 
 def test_a_reader_that_takes_nothing_is_cut_off_if_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is left in peace as long as it is the only one."""
-    monkeypatch.setattr(reading_line, "SLOW_S", 0.01)
+    monkeypatch.setattr(reading_line, "LOOK_S", 0.01)
+    monkeypatch.setattr(reading_line, "LONGEST_S", 0.01)
 
     async def test(control: Client) -> None:
         append(control, "many", 2 * MIB)
@@ -176,6 +177,28 @@ def test_a_reader_that_takes_nothing_is_cut_off_if_others_wait(monkeypatch: pyte
         assert not slow.done()
         assert sum(await read(control, "/topics/many/records")) > 2 * MIB * 6
         assert sum(await slow) < 2 * MIB * 6
+
+    with_control(test)
+
+
+def test_a_reader_that_takes_little_at_a_time_is_cut_off_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All the time counts for which others have waited for it: each part by itself is soon taken."""
+    monkeypatch.setattr(reading_line, "LONGEST_S", 0.05)
+
+    async def test(control: Client) -> None:
+        append(control, "many", 2 * MIB)
+        parts = 0
+
+        async def slow(_message: Any) -> None:
+            nonlocal parts
+            parts += 1
+            await asyncio.sleep(0.01)
+
+        slow_reader = asyncio.ensure_future(read(control, "/topics/many/records", slow))
+        await asyncio.sleep(0)
+        assert sum(await read(control, "/topics/many/records")) > 2 * MIB * 6
+        await slow_reader
+        assert parts < 20
 
     with_control(test)
 

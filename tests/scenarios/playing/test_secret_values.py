@@ -41,6 +41,8 @@ def wrongly_expected(path: FieldPath) -> Iterator[Any]:
     yield nested(path, {"not": SEEN})
     yield nested(path, {"one_of": [GIVEN, GIVEN]})
     yield nested(path, {"contains": GIVEN})
+    yield nested(path, {"hex": GIVEN})
+    yield nested(path, {"hex": {"matches": GIVEN}})
     for depth in range(1, len(path) + 1):
         inner = nested(path[depth:], GIVEN) if path[depth:] else GIVEN
         yield {path[0].name: [inner, inner]}

@@ -221,7 +221,8 @@ def _check_records(
         return
     raise AppendError(
         ErrorCode.INVALID_RECORD if lacks_key else ErrorCode.INVALID_TIMESTAMP,
-        f"{partition}: some of the {header.records_count} records are invalid; the broker did not determine which",
+        f"{partition}: some of {header.records_count} records have {'no key' if lacks_key else 'invalid timestamps'}; "
+        "the broker did not determine which",
         bad_records=BadRecords(data, header, seen, config, partition, low_ms, high_ms),
     )
 

@@ -72,7 +72,8 @@ def test_large_records_are_not_unpacked_once_more() -> None:
         tracemalloc.stop()
 
     assert answer == AppendErrorContent(
-        ErrorCode.INVALID_TIMESTAMP, "t-0: some of the 3 records are invalid; the broker did not determine which"
+        ErrorCode.INVALID_TIMESTAMP,
+        "t-0: some of 3 records have invalid timestamps; the broker did not determine which",
     )
     assert before < 1 << 20
 
