@@ -308,6 +308,7 @@ class Exchange:
         """
         call = self.call
         if call.node.incarnation != self._incarnation:
+            self._abandon()
             return None, None
         call.now = self.engine.now
         self._is_in_handler = True

@@ -82,3 +82,20 @@ def test_a_client_that_leaves_meanwhile_leaves_nothing(made: Made) -> None:
             del client
         assert not KEPT & set(found), (steps, found)
     assert lab.engine.errors == []
+
+
+@pytest.mark.parametrize("how", ["kill_node", "stop_node"])
+def test_a_broker_that_ends_meanwhile_leaves_nothing(how: str) -> None:
+    """A fault takes the request apart in steps; the process that received it ends amid them."""
+    for steps in (2, 4, 6, 8, 12):
+        lab = SimEngine()
+        lab.engine.faults.add(FaultSpec.of({"api": "CreatePartitions", "error": "REQUEST_TIMED_OUT", "topic": "*1"}))
+        with collector_off() as found:
+            client = lab.client()
+            list(islice(turns(lab, client.socket.connection, REFUSED), steps))
+            getattr(lab.network, how)(1)
+            while lab.engine.works:
+                lab.engine.step(lab.network.now)
+            del client
+        assert not KEPT & set(found), (steps, found)
+    assert lab.engine.errors == []
