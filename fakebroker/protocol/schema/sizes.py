@@ -16,7 +16,8 @@ _BYTES_OF_CHARACTER = 3  # of a text that is not ASCII, most
 def size_of(kind: "type[Declaration]", value: Any, most_bytes: int) -> int:
     """Bytes of a structure, a few percent less or more; from `most_bytes` on it is not looked at further.
 
-    Fields count in every version, whether they are written or not.
+    Of a text that is not ASCII each character counts as three bytes. Fields count in every version, whether they are
+    written or not.
     """
     hashed: Any = kind
     found, varying = _fields_of(hashed)

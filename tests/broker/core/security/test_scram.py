@@ -1,7 +1,9 @@
 """SCRAM as RFC 5802 and RFC 7677 have it: who knows the password is let in, nobody else."""
 
+import hashlib
 import hmac
-from base64 import b64decode
+from base64 import b64decode, b64encode
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import given
@@ -94,6 +96,26 @@ def test_a_proof_for_another_nonce_is_refused() -> None:
         again.answer_to(overheard)
 
 
+@pytest.mark.rules("SA-10")
+@pytest.mark.parametrize(
+    ("nonce", "is_right"), [("xbroker", True), ("xbroker1", False), ("x", False), ("other", False)]
+)
+def test_the_nonce_must_be_that_of_the_login_also_with_a_right_proof(nonce: str, is_right: bool) -> None:
+    """The client proves that it knows the password for whatever it says; the nonce is compared by itself."""
+    login = login_of("SCRAM-SHA-256")
+    server_first = login.answer_to(b"n,,n=alice,r=x").decode()
+    client_key = hmac.digest(hashlib.pbkdf2_hmac("sha256", b"secret", SALT, 4096), b"Client Key", "sha256")
+    bare = f"c=biws,r={nonce}"
+    signature = hmac.digest(
+        hashlib.sha256(client_key).digest(), f"n=alice,r=x,{server_first},{bare}".encode(), "sha256"
+    )
+    proof = b64encode(bytes(a ^ b for a, b in zip(client_key, signature, strict=True))).decode()
+
+    with nullcontext() if is_right else pytest.raises(AuthenticationFailed):
+        login.answer_to(f"{bare},p={proof}".encode())
+    assert (login.login is not None) == is_right
+
+
 @pytest.mark.rules("SC-1")
 def test_the_keys_are_those_of_the_rfc() -> None:
     """The dialogue in RFC 7677 (user "user", password "pencil") has this signature of the server."""
@@ -109,8 +131,6 @@ def test_the_keys_are_those_of_the_rfc() -> None:
 @every_mechanism
 def test_a_password_that_a_client_salted_gives_the_same_credential(mechanism: str) -> None:
     """What AlterUserScramCredentials sends and what a test declares meet in one credential."""
-    import hashlib
-
     salted = hashlib.pbkdf2_hmac(SCRAM_HASHES[mechanism], b"secret", SALT, 4096)
 
     assert credential_of_salted(mechanism, salted, SALT, 4096) == credential_of(mechanism, "secret", SALT)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fakebroker.broker.core.groups.consumer import group_step, subscriptions
@@ -138,6 +138,7 @@ def read_by(group: ConsumerGroup) -> set[str]:
     return named.union(*(resolved.topics for resolved in patterns if resolved is not None))
 
 
+@example([(True, "m1", ([], "a.*")), (True, "a.*", ["t", "u"]), (True, "a.*", ["u"]), (True, "a.*", None)])
 @given(
     st.lists(
         st.tuples(Asks, MEMBERS, st.none() | st.tuples(NAMES, PATTERN))
