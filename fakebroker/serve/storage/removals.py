@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.broker.core.long_passes import LongPasses
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import finished
+from fakebroker.protocol.pace import Pace, finished
 from fakebroker.protocol.storage.names import SEGMENT_SUFFIXES
 from fakebroker.serve.storage.log_directory import files_in
 from fakebroker.serve.storage.partition_files import PartitionFiles
@@ -55,7 +55,7 @@ class Removals:
         """Begin to remove what was taken away, unless that goes on already."""
         if (self._copies or self._folders) and not self._is_removing:
             self._is_removing = True
-            self._passes.begin(self._in_steps(), self._done, now)
+            self._passes.begin(self._in_steps(), lambda _nothing, _now: None, now)
 
     def finish(self) -> None:
         """Remove all of it now, also what is being removed in steps."""
@@ -63,12 +63,21 @@ class Removals:
 
     def _in_steps(self) -> Generator[None, None, None]:
         pace = self._passes.pace(FILES_PER_STEP)
+        try:
+            yield from self._remove_segments(pace)
+            yield from self._remove_folders(pace)
+        finally:  # a bug of ours, too, may not be the last removal
+            self._is_removing = False
+
+    def _remove_segments(self, pace: Pace) -> Generator[None, None, None]:
         while self._copies:
             copy, stored = next(iter(self._copies.items()))
             while self._remove_next(stored, copy):
                 if pace.is_over(FILES_OF_SEGMENT):
                     yield
             self._copies.pop(copy, None)  # one that cannot be written to now is added again when it is written to
+
+    def _remove_folders(self, pace: Pace) -> Generator[None, None, None]:
         while self._folders:
             node_id, folder = self._folders[0]  # `finish` begins with it again, and leaves nothing of it
             for path in self._do(node_id, files_in, folder) or ():
@@ -78,9 +87,6 @@ class Removals:
             self._do(node_id, _remove_folder, folder)
             if self._folders and self._folders[0][1] == folder:
                 self._folders.popleft()
-
-    def _done(self, _nothing: None, _now: Instant) -> None:
-        self._is_removing = False
 
 
 def _remove_folder(folder: Path) -> None:
