@@ -12,7 +12,7 @@ from fakebroker.scenarios.script import Json, SourceLine
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _USE = re.compile(r"\$\{((?:(?!\$\{)[^}])*+)\}")  # up to the next "${" at most: else each looks to the end of the text
 MAX_VALUES = 50_000  # that parameters may put into a file
-MAX_CHARS = 10_000_000  # of the texts with parameters, and those that parameters are, together
+MAX_CHARS = 50_000_000  # of the texts with parameters, and those that parameters are, together
 
 
 class Filling:
