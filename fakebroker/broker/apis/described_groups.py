@@ -49,7 +49,7 @@ def describe_groups(
         entry = known.get(group_id)
         if entry is None:
             entry = known[group_id] = yield from describe(group_id, pace)
-        if written.is_over(entry):
+        elif written.is_over(entry):  # the first time its members were counted
             yield
         if request.include_authorized_operations and entry.error_code == ErrorCode.NONE:
             entry.authorized_operations = call.cluster.behaviours.group_authorized_operations
