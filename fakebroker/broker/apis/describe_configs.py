@@ -20,6 +20,7 @@ from fakebroker.broker.core.config_resources import (
 )
 from fakebroker.broker.settings import Source
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.schema.message import with_fields
 from fakebroker.protocol.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -98,15 +99,7 @@ def _described(node: "Node", resource_type: int, name: str) -> list[ConfigEntry]
 
 def _under_name(result: DescribeConfigsResult, name: str) -> DescribeConfigsResult:
     """The same result for another spelling of a broker's id."""
-    if result.resource_name == name:
-        return result
-    return DescribeConfigsResult(
-        error_code=result.error_code,
-        error_message=result.error_message,
-        resource_type=result.resource_type,
-        resource_name=name,
-        configs=result.configs,
-    )
+    return result if result.resource_name == name else with_fields(result, resource_name=name)
 
 
 def _characters(configs: Sequence[ConfigEntry]) -> int:
