@@ -415,7 +415,8 @@ class ClusterStore:
             copy.is_partial = False
         if new:
             stored.stored_until(stored.log.log_start_offset)
-            stored.log_start_offset = _UNKNOWN  # in the checkpoints of the new brokers
+            if not gone:  # else the checkpoints are written before the copies of before are removed
+                stored.log_start_offset = _UNKNOWN  # in the checkpoints of the new brokers
             self._dirty[stored] = None
         if gone:
             stored.log.materialize_pending()
