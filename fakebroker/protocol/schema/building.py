@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing, nearest
-from fakebroker.protocol.schema.entities import fields_of, inner_of
+from fakebroker.protocol.schema.entities import has_secrets, inner_of
 from fakebroker.protocol.schema.message import Declaration, Struct, made
 from fakebroker.protocol.schema.types import ArrayOf, FieldSpec, Primitive
 
@@ -57,5 +57,4 @@ def _element(kind: "Primitive | type[Declaration]", value: Any, read: Read, path
 
 def _shown(kind: "type[Declaration] | None", value: Any) -> str:
     """A wrong value in place of structures of this kind: only its type where it may hold a secret, as a setting may."""
-    is_secret = kind is not None and (fields_of(kind, "secret") or fields_of(kind, "configValue"))
-    return type(value).__name__ if is_secret else repr(value)
+    return type(value).__name__ if kind is not None and has_secrets(kind) else repr(value)

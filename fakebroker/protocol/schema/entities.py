@@ -29,6 +29,11 @@ def fields_of(declaration: type[Declaration], entity: Entity) -> tuple[FieldPath
     return found
 
 
+def has_secrets(declaration: type[Declaration]) -> bool:
+    """Whether messages of a class may carry secrets: fields that are, or settings with their values."""
+    return bool(fields_of(declaration, "secret") or fields_of(declaration, "configValue"))
+
+
 def field_of(declaration: type[Declaration], *entities: Entity) -> FieldSpec | None:
     """The structure's own field, no list, with the first of these entities that it has; None if it has none of them."""
     key = (declaration, entities)

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from fakebroker.protocol.schema.entities import field_of, inner_of
+from fakebroker.protocol.schema.entities import field_of, has_secrets, inner_of
 from fakebroker.protocol.schema.message import Declaration
 from fakebroker.protocol.wire.registry import api
 from fakebroker.scenarios.language.yaml_file import Items, Node, Scalar, Table
-from fakebroker.testing.exchanges.redaction import REDACTED, has_secrets, is_secret_setting
+from fakebroker.testing.exchanges.redaction import REDACTED, is_secret_setting
 
 SECRET_KEYS = frozenset({"password", "token"})  # of steps that log in, and of actors
 

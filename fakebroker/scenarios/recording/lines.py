@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from fakebroker.broker.engine.unserved import MISSING
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.schema import Message
+from fakebroker.protocol.schema.entities import has_secrets
 from fakebroker.protocol.schema.jsonable import to_json
 from fakebroker.protocol.schema.message import Declaration
 from fakebroker.protocol.wire.api_keys import ApiKey
@@ -14,7 +15,7 @@ from fakebroker.protocol.wire.frame import decode_request_header, decode_respons
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.scenarios.dialogue.batches import read_batches
 from fakebroker.testing.exchanges.payloads import Payloads, has_payloads
-from fakebroker.testing.exchanges.redaction import has_secrets, redact
+from fakebroker.testing.exchanges.redaction import redact
 
 LONG_FRAME_BYTES = 16 << 20  # longer ones are not decoded: that takes several times their length in memory
 _SHOWN_RECORDS_BYTES = 256 << 10

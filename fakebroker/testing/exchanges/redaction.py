@@ -8,7 +8,7 @@ from fakebroker.broker.settings.declare import PASSWORD, Setting
 from fakebroker.broker.settings.settings import lookup
 from fakebroker.broker.settings.table import CLIENT_METRICS, GROUP, TOPIC
 from fakebroker.protocol.schema import Message, Struct
-from fakebroker.protocol.schema.entities import Entry, entries_in, field_of, fields_of, inner_of, value_in
+from fakebroker.protocol.schema.entities import Entry, entries_in, field_of, has_secrets, inner_of, value_in
 from fakebroker.protocol.schema.message import Declaration
 
 REDACTED = "(redacted)"
@@ -34,11 +34,6 @@ def without_secrets(message: Message) -> Message:
     copied = deepcopy(message)
     _redact(type(copied), copied)
     return copied
-
-
-def has_secrets(declaration: type[Declaration]) -> bool:
-    """Whether messages of a class may carry secrets: fields that are, or settings with their values."""
-    return bool(fields_of(declaration, "secret") or fields_of(declaration, "configValue"))
 
 
 def _redact(declaration: type[Declaration], struct: Entry) -> bool:

@@ -14,8 +14,9 @@ from typing import NamedTuple
 from fakebroker.broker.engine.journal import Connected, Disconnected, Event, Exchange, Peer, Recorded
 from fakebroker.broker.engine.kept_frames import Frame, FrameBytes
 from fakebroker.protocol.schema import Message
+from fakebroker.protocol.schema.entities import has_secrets
 from fakebroker.protocol.wire.registry import APIS
-from fakebroker.testing.exchanges.redaction import has_secrets, redact
+from fakebroker.testing.exchanges.redaction import redact
 
 KAFKA_PORT = 9092
 LINK_TYPE_RAW_IP = 101

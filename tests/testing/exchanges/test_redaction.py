@@ -9,12 +9,13 @@ from fakebroker.broker.settings.declare import PASSWORD
 from fakebroker.broker.settings.table import BROKER
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.schema import Bytes, Message, Str, Struct, field
+from fakebroker.protocol.schema.entities import has_secrets
 from fakebroker.protocol.wire.frame import encode_request
 from fakebroker.protocol.wire.messages.alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
 from fakebroker.protocol.wire.messages.heartbeat import HeartbeatRequest
 from fakebroker.protocol.wire.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from fakebroker.protocol.wire.registry import APIS
-from fakebroker.testing.exchanges.redaction import REDACTED, has_secrets, is_secret_setting
+from fakebroker.testing.exchanges.redaction import REDACTED, is_secret_setting
 from fakebroker.testing.exchanges.writing import line_of
 from fakebroker.testing.journal.pcap import write_pcap
 from fakebroker.testing.journal.request_log import line_of as log_line_of
